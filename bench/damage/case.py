@@ -16,7 +16,7 @@ from bench.damage.mutations import REMOVING, damaged
 from bench.damage.recordings import Recording
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import StepscopeError
-from stepscope.model.memory_tables import MEMORY_TABLES
+from stepscope.model.tables.memory import MEMORY_TABLES
 from stepscope.reports import build
 
 READ: Final = "read"

@@ -12,9 +12,9 @@ import pytest
 from readers.conformance import check_report
 from series import series
 from stepscope.ingest import Options, open_trace
-from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import EVENTS, KERNELS
+from stepscope.model.tables.memory import MEMORY_TABLES
 from stepscope.simulate import SimJob, simulate
 from stepscope.store.activities import ACTIVITIES, LAUNCH_COLUMNS, OP_COLUMNS
 from stepscope.store.layout import MANIFEST, PARQUET, PLAIN_TABLES, stored_columns

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stepscope.model.errors import UserError
-from stepscope.model.memory_tables import ALLOCATOR_EVENTS
 from stepscope.model.recording import Recording
+from stepscope.model.tables.memory import ALLOCATOR_EVENTS
 from stepscope.store.layout import EVENTS_GLOB, MANIFEST, VERSION
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.recording import Recording
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import HEALTH, MEMORY
+from stepscope.model.tables.memory import MEMORY_TABLES
 from stepscope.store.layout import stored_columns
 from stepscope.store.manifest import read_manifest
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.tables import (
     COLLECTIVES,
     COMM_TASKS,
@@ -30,6 +29,7 @@ from stepscope.model.tables import (
     SAMPLES,
     TRACKS,
 )
+from stepscope.model.tables.memory import MEMORY_TABLES
 from stepscope.store.empties import done_with, keeps_last
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 from stepscope.store.layout import PARQUET, columns_sql, stored_columns

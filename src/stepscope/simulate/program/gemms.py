@@ -1,4 +1,4 @@
-"""Matrix multiplications of the simulated model: linear layers, products of batches, attention."""
+"""GEMMs of the simulated model: linear layers, batched GEMMs, attention."""
 
 from __future__ import annotations
 

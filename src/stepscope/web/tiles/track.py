@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from stepscope.analyses.idle.idle_causes import CAUSES
+from stepscope.analyses.idle.causes import CAUSES
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.kernel_names import OP_CLASSES
 

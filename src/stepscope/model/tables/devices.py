@@ -14,7 +14,7 @@ from stepscope.model.schema import (
     size,
     text,
 )
-from stepscope.model.shared_columns import DEVICE, RANK, STEP
+from stepscope.model.tables.columns import DEVICE, RANK, STEP
 
 KERNELS = TableSchema(
     "kernels",

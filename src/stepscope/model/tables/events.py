@@ -1,17 +1,8 @@
-"""The canonical tables, which every reader's recording is converted to.
-
-`docs/schema.md` is generated from these declarations (`stepscope schema`). Times are integer
-nanoseconds since the trace's origin; `manifest.json` of a store holds the origin in Unix time.
-`(rank, id)` identifies an event.
-"""
+"""Canonical tables about what the host and the program did, and about the recording itself."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.device_tables import COLLECTIVES, COMM_TASKS, COPIES, DEVICES, KERNEL_METRICS, KERNELS, SAMPLES
-from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.schema import (
     Column,
     TableSchema,
@@ -23,30 +14,7 @@ from stepscope.model.schema import (
     size,
     text,
 )
-from stepscope.model.shared_columns import DEVICE, RANK, STEP
-
-__all__ = [
-    "BY_NAME",
-    "COLLECTIVES",
-    "COMM_TASKS",
-    "COPIES",
-    "COUNTERS",
-    "DEVICES",
-    "EVENTS",
-    "FLOWS",
-    "GROUPS",
-    "HEALTH",
-    "KERNELS",
-    "KERNEL_METRICS",
-    "MEMORY",
-    "OP_INPUTS",
-    "RANK",
-    "RECORDED",
-    "SAMPLES",
-    "STEPS",
-    "TABLES",
-    "TRACKS",
-]
+from stepscope.model.tables.columns import DEVICE, RANK, STEP
 
 EVENTS = TableSchema(
     "events",
@@ -227,8 +195,3 @@ HEALTH = TableSchema(
         text("effect", "What it means for the numbers, and what to record next time."),
     ),
 )
-TABLES: Final = (
-    EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, SAMPLES, FLOWS, STEPS,
-    DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, RECORDED, HEALTH,
-)  # fmt: skip
-BY_NAME: Final = {table.name: table for table in TABLES}

@@ -1,0 +1,55 @@
+"""The canonical tables, which every reader's recording is converted to.
+
+`docs/schema.md` is generated from these declarations (`stepscope schema`). Times are integer
+nanoseconds since the trace's origin; `manifest.json` of a store holds the origin in Unix time.
+`(rank, id)` identifies an event.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.model.tables.columns import RANK
+from stepscope.model.tables.devices import COLLECTIVES, COMM_TASKS, COPIES, DEVICES, KERNEL_METRICS, KERNELS, SAMPLES
+from stepscope.model.tables.events import (
+    COUNTERS,
+    EVENTS,
+    FLOWS,
+    GROUPS,
+    HEALTH,
+    MEMORY,
+    OP_INPUTS,
+    RECORDED,
+    STEPS,
+    TRACKS,
+)
+from stepscope.model.tables.memory import MEMORY_TABLES
+
+__all__ = [
+    "BY_NAME",
+    "COLLECTIVES",
+    "COMM_TASKS",
+    "COPIES",
+    "COUNTERS",
+    "DEVICES",
+    "EVENTS",
+    "FLOWS",
+    "GROUPS",
+    "HEALTH",
+    "KERNELS",
+    "KERNEL_METRICS",
+    "MEMORY",
+    "OP_INPUTS",
+    "RANK",
+    "RECORDED",
+    "SAMPLES",
+    "STEPS",
+    "TABLES",
+    "TRACKS",
+]
+
+TABLES: Final = (
+    EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, SAMPLES, FLOWS, STEPS,
+    DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, RECORDED, HEALTH,
+)  # fmt: skip
+BY_NAME: Final = {table.name: table for table in TABLES}
