@@ -44,9 +44,9 @@ function answerOf(status: number, body: ArrayBuffer): Answer {
 
 async function ask(path: string, options: { signal?: AbortSignal; body?: unknown } = {}): Promise<Answer> {
   if (embedded !== null) {
-    const found = embedded.get(path);
-    if (found === undefined) throw new Refused("this file does not hold that", "open the recording with `stepscope view`");
-    return answerOf(200, found);
+    const found = embedded(path);
+    if (found === null) throw new Refused("this file does not hold that", "open the recording with `stepscope view`");
+    return answerOf(200, await found);
   }
   const before = kept.get(path);
   const headers: Record<string, string> = token ? { Authorization: `Bearer ${token}` } : {};

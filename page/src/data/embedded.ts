@@ -2,23 +2,18 @@
 
 const found = document.getElementById("stepscope-data");
 
-function decoded(value: unknown): ArrayBuffer {
-  if (typeof value === "object" && value !== null && "base64" in value) {
-    const text = atob(String((value as { base64: string }).base64));
-    const bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    return bytes.buffer;
+async function decoded(value: unknown): Promise<ArrayBuffer> {
+  if (typeof value === "object" && value !== null && "gzip" in value) {
+    const text = atob(String((value as { gzip: string }).gzip));
+    const packed = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   }
   return new TextEncoder().encode(JSON.stringify(value)).buffer as ArrayBuffer;
 }
 
-function answers(): ReadonlyMap<string, ArrayBuffer> | null {
-  if (found === null) return null;
-  const all = JSON.parse(found.textContent ?? "{}") as Record<string, unknown>;
-  return {
-    get: (path: string) => (path in all ? decoded(all[path]) : undefined),
-    has: (path: string) => path in all,
-  } as ReadonlyMap<string, ArrayBuffer>;
-}
+const all = found === null ? null : (JSON.parse(found.textContent ?? "{}") as Record<string, unknown>);
 
-export const embedded = answers();
+/** The answer at an address, or null where the document lacks it; null where there is a server to ask. */
+export const embedded: ((path: string) => Promise<ArrayBuffer> | null) | null =
+  all === null ? null : (path) => (Object.hasOwn(all, path) ? decoded(all[path]) : null);

@@ -17,7 +17,7 @@ from typing import Final
 from stepscope.reports.blocks import Outline
 from stepscope.reports.contents import Contents
 from stepscope.reports.html_blocks import anchor, section_html
-from stepscope.reports.html_tables import tables_html
+from stepscope.reports.html_tables import MOST_ROWS, tables_html
 from stepscope.reports.outline import outline
 
 _ALL: Final = "All tables"
@@ -43,9 +43,9 @@ def document(shown: Outline, tables: Iterable[str]) -> str:
     )
 
 
-def content(report: Contents, top: int = 10) -> Iterator[str]:
-    """The page and all tables without their document, style and script: for who needs them without a script."""
-    return _plain(outline(report, top), tables_html(report, _ALL))
+def content(report: Contents, top: int = 10, rows: int = MOST_ROWS) -> Iterator[str]:
+    """The page and `rows` of all tables without document, style and script: for who needs them without a script."""
+    return _plain(outline(report, top), tables_html(report, _ALL, rows))
 
 
 def title(report: Contents) -> str:

@@ -15,17 +15,17 @@ from stepscope.reports.text import cut
 from stepscope.reports.units import Scale, scale
 
 #: Rows of a table beyond which a page gets too slow to be useful, and characters of a cell.
-_MOST_ROWS: Final = 1000
+MOST_ROWS: Final = 1000
 _LONGEST: Final = 400
 
 
-def tables_html(report: Contents, title: str) -> Iterator[str]:
-    """A section with every table that was computed, those without rows last."""
-    yield from listed_html({name: table for name, table in report.tables.items() if report.computed(name)}, title)
+def tables_html(report: Contents, title: str, most: int = MOST_ROWS) -> Iterator[str]:
+    """A section with every table that was computed, at most `most` rows of each, those without rows last."""
+    yield from listed_html({name: table for name, table in report.tables.items() if report.computed(name)}, title, most)
 
 
-def listed_html(tables: Mapping[str, Table], title: str) -> Iterator[str]:
-    """A section with these tables, those without rows last."""
+def listed_html(tables: Mapping[str, Table], title: str, most: int = MOST_ROWS) -> Iterator[str]:
+    """A section with these tables, at most `most` rows of each, those without rows last."""
     computed = tables.items()
     full = [(name, table) for name, table in computed if len(table)]
     empty = [name for name, table in computed if not len(table)]
@@ -33,14 +33,14 @@ def listed_html(tables: Mapping[str, Table], title: str) -> Iterator[str]:
     if full:
         yield '<p class="aside">Select a heading to sort by it.</p>\n'
     for name, table in full:
-        yield from _table(name, table)
+        yield from _table(name, table, most)
     if empty:
         yield f'<p class="aside">Without rows: {escape(", ".join(empty))}</p>\n'
     yield "</section>\n"
 
 
-def _table(name: str, table: Table) -> Iterator[str]:
-    rows = table.head(_MOST_ROWS).rows()
+def _table(name: str, table: Table, most: int) -> Iterator[str]:
+    rows = table.head(most).rows()
     columns = table.schema.columns
     scales = [scale(column, (row[i] for row in rows)) for i, column in enumerate(columns)]
     yield f'<details id="{table_anchor(name)}"><summary>{escape(name)} '

@@ -7,6 +7,7 @@ read, too: the report's outline and tables are its content until the script repl
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Iterator
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from stepscope.model.trace import Trace
     from stepscope.reports.report import Report
 
-#: What a file may have, so that it can be mailed; and rows of a table.
+#: What a file may have, so that it can be mailed; rows of a table; and those shown without a script.
 MOST_BYTES: Final = 10_000_000
 _MOST_ROWS: Final = 2000
+_PLAIN_ROWS: Final = 50
+#: Answers that do not fit, after which no further one is asked for.
+_MISSES: Final = 100
 #: Room for what stands around the data.
 _AROUND: Final = 100_000
 
@@ -40,7 +44,7 @@ def document(report: Report, trace: Trace, top: int = 10, most: int = MOST_BYTES
         top: Rows of each small table, where it is read without a script.
         most: Bytes that it may have; what is largest and least asked for is left out beyond that.
     """
-    plain = "".join(html.content(report, top))
+    plain = "".join(html.content(report, top, _PLAIN_ROWS))
     script, styles = asset("app.js").decode(), (html.style(), asset("app.css").decode())
     room = most - _AROUND - sum(len(text.encode()) for text in (plain, script, *styles))
     data = json.dumps(_collected(report, trace, room), separators=(",", ":")).replace("<", "\\u003c")
@@ -67,11 +71,13 @@ def _collected(report: Report, trace: Trace, room: int) -> dict[str, Any]:
     """Answers by address, as many as fit; the report itself is always there."""
     found: dict[str, Any] = {"api/report": head(report)}
     room -= len(json.dumps(found["api/report"]))
+    missed = 0
     for address, answer, size in _answers(report, trace):
-        if size > room:
-            continue
-        found[address] = answer
-        room -= size
+        if size <= room:
+            found[address] = answer
+            room -= size
+        elif (missed := missed + 1) == _MISSES:
+            break
     return found
 
 
@@ -87,8 +93,8 @@ def _answers(report: Report, trace: Trace) -> Iterator[tuple[str, Any, int]]:
         if media_type == "application/json":
             yield address, json.loads(body), len(body)
         else:
-            encoded = base64.b64encode(body).decode()
-            yield address, {"base64": encoded}, len(encoded)
+            packed = base64.b64encode(gzip.compress(body, 6, mtime=0)).decode()
+            yield address, {"gzip": packed}, len(packed) + len(address)
 
 
 def _none(_: Viewing) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal, cast
 
 from starlette.requests import Request
@@ -12,11 +12,14 @@ from starlette.routing import BaseRoute, Route
 from stepscope.model.errors import UserError
 from stepscope.web.answers import bytes_answer, json_answer
 from stepscope.web.tiles import details, flows, search, selection
-from stepscope.web.tiles.timeline import Timeline
+from stepscope.web.tiles.pyramid import COARSEST
+from stepscope.web.tiles.timeline import TILE_BITS, Timeline
 from stepscope.web.viewing import Viewing
 
 #: No moment of a recording is further from its origin, ns.
 _FURTHEST: Final = 1 << 62
+#: Tiles that a saved page may have; those of a level are there as a whole.
+_SAVED_TILES: Final = 800
 
 
 def routes(viewing: Viewing) -> Sequence[BaseRoute]:
@@ -63,6 +66,24 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         Route("/api/timeline/range", answering(budget)),
         Route("/api/timeline/range/{name}", answering(table)),
     ]
+
+
+def saved(viewing: Viewing) -> Iterator[str]:
+    """The tracks, and tiles of all of them from the whole recording to finer levels, level by level."""
+    yield "api/timeline"
+    timeline = Timeline(viewing.trace)
+    first, last = timeline.axis.whole
+    # The view of everything has one tile's buckets or more: a screen is one to four tiles wide.
+    coarsest = max(0, (max(1, last - first) >> TILE_BITS).bit_length() + 1)
+    left = _SAVED_TILES
+    for level in range(min(coarsest, COARSEST), -1, -1):
+        tiles = range(first >> level + TILE_BITS, (last >> level + TILE_BITS) + 1)
+        left -= len(tiles) * len(timeline.tracks)
+        if left < 0:
+            return
+        for tile in tiles:
+            for track in range(len(timeline.tracks)):
+                yield f"api/timeline/tiles?level={level}&tile={tile}&tracks={track}"
 
 
 def _range(request: Request) -> tuple[int, int, int]:
