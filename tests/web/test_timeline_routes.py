@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from stepscope.model.trace import Trace
 from stepscope.web.app import create_app
-from stepscope.web.tiles.clock import axis_of
+from stepscope.web.tiles.clock import axis_of, extent_of
 from stepscope.web.tiles.encode import blocks
 from stepscope.web.tiles.timeline import Timeline
 from stepscope.web.tiles.track import KINDS, SHARES
@@ -167,5 +167,5 @@ def test_ranks_share_an_axis_where_their_clocks_can_agree(
         facts = Facts()
         facts.host("op", "aten::mm", 0, 400)
         ranks[rank] = facts.trace(rank=rank, origin_unix_ns=origin)
-    axis = axis_of(ranks)
+    axis = axis_of(ranks, {rank: extent_of(trace) for rank, trace in ranks.items()})
     assert (axis.shift, axis.by) == (shift, by)

@@ -51,7 +51,7 @@ export function EventsPanel({ board }: { board: Board }) {
         table={{ columns: COLUMNS, rows, description: "" }}
         sort="duration_ns"
         most={100}
-        cell={(column, value, _, row) => {
+        cell={(column, value, _text, row) => {
           const rank = rankOf.get(row as Value[]);
           return column.name === "event" && typeof value === "number" && rank !== undefined ? (
             <button type="button" class="link" onClick={() => void board.choose(rank, value, "reveal")}>{value}</button>

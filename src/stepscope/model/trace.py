@@ -17,6 +17,8 @@ from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -40,6 +42,7 @@ class Trace:
     Attributes:
         notes: Health notes about the input as a whole, such as skipped files.
         places: Every recording of the input with its run, rank and span, those included that are not analysed.
+        folders: Folder of each rank's store; empty where a trace is narrowed or of another thread.
     """
 
     def __init__(
@@ -51,12 +54,14 @@ class Trace:
         views: Mapping[str, str] | None = None,
         places: Sequence[Place] = (),
         prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+        folders: Mapping[int, Path] | None = None,
     ) -> None:
         self._connections = Connections(connection, views or {}, prepare=prepare)
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
         self.places = tuple(places)
+        self.folders = dict(folders or {})
         #: The trace that this one is a part of, kept alive because it owns the files of an uncached input.
         self._whole: Trace | None = None
         self._views = dict(views or {})

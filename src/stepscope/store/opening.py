@@ -112,7 +112,7 @@ def open_stores(
         return partial(open_stores, {rank: stores[rank]}, snapshots=part, locked=locked)
 
     prepare = (lambda first: create_views(first, stores, beside)) if later else None
-    return Trace(connection, recordings, of_rank, notes, places=places, prepare=prepare)
+    return Trace(connection, recordings, of_rank, notes, places=places, prepare=prepare, folders=stores)
 
 
 def create_views(

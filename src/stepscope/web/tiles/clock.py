@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -39,13 +40,12 @@ class Axis:
         return first, max(*self.last.values(), first + 1) if self.last else first + 1
 
 
-def axis_of(ranks: dict[int, Trace]) -> Axis:
-    """The axis of these ranks, by their traces.
+def axis_of(ranks: Mapping[int, Trace], extents: Mapping[int, tuple[int, int]]) -> Axis:
+    """The axis of these ranks, by their traces and extents.
 
     Clocks tell if each recording has a known origin and all of them overlap in time; recordings that do not are of
     other moments of the job, or of clocks that are not set alike.
     """
-    extents = {rank: _extent(trace) for rank, trace in ranks.items()}
     if len(ranks) == 1:
         return _axis(dict.fromkeys(ranks, 0), extents, "clock")
     origins = {rank: trace.recordings[rank].origin_unix_ns for rank, trace in ranks.items()}
@@ -59,12 +59,13 @@ def axis_of(ranks: dict[int, Trace]) -> Axis:
     return _axis({rank: -first for rank, (first, _) in extents.items()}, extents, "start")
 
 
-def _axis(shift: dict[int, int], extents: dict[int, tuple[int, int]], by: Literal["clock", "start"]) -> Axis:
+def _axis(shift: dict[int, int], extents: Mapping[int, tuple[int, int]], by: Literal["clock", "start"]) -> Axis:
     first = {rank: start + shift[rank] for rank, (start, _) in extents.items()}
     return Axis(shift, first, {rank: end + shift[rank] for rank, (_, end) in extents.items()}, by)
 
 
-def _extent(trace: Trace) -> tuple[int, int]:
+def extent_of(trace: Trace) -> tuple[int, int]:
+    """First and last recorded moment of a rank, in ns since its origin; at least 1 ns apart."""
     [row] = trace.rows(_EXTENT_SQL)
     first = 0 if row["first"] is None else int(row["first"])
     return first, max(first + 1, 0 if row["last"] is None else int(row["last"]))

@@ -78,11 +78,11 @@ class TrackEntries:
     lane: NDArray[np.uint16]
 
     @classmethod
-    def alone(cls, events: TrackEvents, chosen: slice = slice(None)) -> TrackEntries:
-        """Each event as an entry of its own."""
-        ts, dur = events.ts[chosen], events.dur[chosen]
-        count, rows = np.ones(ts.size, np.int32), np.arange(events.ts.size, dtype=np.int32)[chosen]
-        return cls(ts, ts + dur, dur, count, rows, dur, events.lane[chosen])
+    def alone(cls, events: TrackEvents, first: int, last: int) -> TrackEntries:
+        """Each of some events as an entry of its own."""
+        ts, dur, lane = events.ts[first:last], events.dur[first:last], events.lane[first:last]
+        count, rows = np.ones(ts.size, np.int32), np.arange(first, first + ts.size, dtype=np.int32)
+        return cls(ts, ts + dur, dur, count, rows, dur, lane)
 
     def __len__(self) -> int:
         return self.start.size

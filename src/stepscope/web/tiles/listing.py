@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import astuple
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.analyses.shared.recorded_events import RecordedEvents, names_of, recorded_events
 from stepscope.model.categories import CATEGORIES
@@ -47,6 +52,22 @@ def tracks_of(trace: Trace) -> list[TimelineTrack]:
         *_of_copies(trace, rank),
         *_of_counters(trace, rank),
     ]
+
+
+def to_arrays(tracks: list[TimelineTrack], extent: tuple[int, int]) -> dict[str, NDArray[Any]]:
+    """Tracks and extent of a rank as arrays, to be saved."""
+    text = json.dumps([astuple(track)[1:] for track in tracks])
+    return {"tracks": np.frombuffer(text.encode("ascii"), np.uint8), "extent": np.array(extent, np.int64)}
+
+
+def from_arrays(
+    rank: int, arrays: dict[str, NDArray[Any]] | None
+) -> tuple[list[TimelineTrack], tuple[int, int]] | None:
+    """The inverse of `to_arrays`; None for None."""
+    if arrays is None:
+        return None
+    first, last = arrays["extent"].tolist()
+    return [TimelineTrack(rank, *one) for one in json.loads(arrays["tracks"].tobytes())], (first, last)
 
 
 def _of_steps(trace: Trace, rank: int) -> list[TimelineTrack]:

@@ -45,7 +45,7 @@ Columns = dict[str, NDArray[Any]]
 def events_of(trace: Trace, track: TimelineTrack) -> TrackEvents:
     """The events of a track that is drawn as events; times since the rank's origin."""
     if track.source == "thread":
-        return _of_thread(trace, track)
+        return layers_of(trace, track.track)[track.part]
     if track.source == "steps":
         rows = trace.columns(_STEPS_SQL)
         rows["kind"] = np.full(rows["id"].size, KINDS.index("step"))
@@ -60,15 +60,25 @@ def events_of(trace: Trace, track: TimelineTrack) -> TrackEvents:
     return TrackEvents.of(lane=fitted_lanes(rows["ts"], rows["dur"]), **rows)
 
 
-def _of_thread(trace: Trace, track: TimelineTrack) -> TrackEvents:
-    rows = trace.columns(_THREAD_SQL, [track.track])
-    member = np.isin(rows["kind"], [CATEGORIES.index(category) for category in LAYERS[track.part]])
-    order = np.argsort(rows["id"], kind="stable")
-    at = np.minimum(np.searchsorted(rows["id"], rows["parent"], sorter=order), max(order.size - 1, 0))
-    parent = np.where(rows["parent"] >= 0, order[at] if order.size else -1, -1)
-    lane = nested_lanes(parent, rows.pop("depth"), member)
-    del rows["parent"]
-    return TrackEvents.of(lane=lane[member], **{name: column[member] for name, column in rows.items()})
+def layers_of(trace: Trace, thread: int) -> dict[str, TrackEvents]:
+    """The events of a thread by layer, from one reading of it."""
+    rows = trace.columns(_THREAD_SQL, [thread])
+    parent, depth = _positions(rows["id"], rows.pop("parent")), rows.pop("depth")
+    found = {}
+    for layer, categories in LAYERS.items():
+        member = np.isin(rows["kind"], [CATEGORIES.index(category) for category in categories])
+        if member.any():
+            lane = nested_lanes(parent, depth, member)[member]
+            found[layer] = TrackEvents.of(lane=lane, **{name: column[member] for name, column in rows.items()})
+    return found
+
+
+def _positions(ids: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Position of each wanted id among ids, int32[n]; -1 for -1, and for ids that are not there."""
+    row_of = np.full(int(max(ids.max(initial=-1), wanted.max(initial=-1))) + 2, -1, np.int32)
+    row_of[ids] = np.arange(ids.size, dtype=np.int32)
+    found: NDArray[np.int32] = row_of[wanted]  # the last place stands for -1
+    return found
 
 
 def _classed(rows: Columns, work: Columns) -> None:

@@ -24,13 +24,31 @@ class Shares:
 
     def within(self, starts: Times, ends: Times) -> dict[int, NDArray[np.int64]]:
         """Nanoseconds of each label in n ranges, int64[n] by label; labels without any are left out."""
-        found = {label: part.within(starts, ends) for label, part in self.parts.items()}
+        lo, hi = int(starts.min()), int(ends.max())
+        found = {label: part.clip(lo, hi).within(starts, ends) for label, part in self.parts.items()}
         return {label: ns for label, ns in found.items() if ns.any()}
 
     def buckets(self, lo: int, level: int, number: int) -> dict[int, NDArray[np.int64]]:
         """The same in a row of buckets, each `2 ** level` ns wide, from `lo` on."""
         edges = lo + (np.arange(number + 1, dtype=np.int64) << level)
         return self.within(edges[:-1], edges[1:])
+
+    def to_arrays(self) -> dict[str, NDArray[np.int64]]:
+        """Starts and ends by label."""
+        pairs = self.parts.items()
+        return {f"{label}.starts": part.starts for label, part in pairs} | {
+            f"{label}.ends": part.ends for label, part in pairs
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[np.int64]]) -> Shares:
+        """The inverse of `to_arrays`.
+
+        Raises:
+            KeyError: These are other arrays.
+        """
+        labels = sorted({int(name.partition(".")[0]) for name in arrays})
+        return cls({label: Intervals(arrays[f"{label}.starts"], arrays[f"{label}.ends"]) for label in labels})
 
     @property
     def nbytes(self) -> int:

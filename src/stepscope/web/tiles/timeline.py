@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,14 +15,14 @@ import numpy as np
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.reports.text import visible
-from stepscope.web.tiles import encode
-from stepscope.web.tiles.clock import Axis, axis_of
+from stepscope.web.tiles import encode, listing
+from stepscope.web.tiles.clock import Axis, axis_of, extent_of
 from stepscope.web.tiles.kept import Kept
 from stepscope.web.tiles.lines import CounterLine, line_of
-from stepscope.web.tiles.listing import tracks_of
 from stepscope.web.tiles.names import ShortNames
 from stepscope.web.tiles.pyramid import COARSEST, Pyramid
-from stepscope.web.tiles.reading import events_of
+from stepscope.web.tiles.reading import events_of, layers_of
+from stepscope.web.tiles.saved import Saved
 from stepscope.web.tiles.shares import Shares, shares_of
 from stepscope.web.tiles.track import KINDS, SHARES, TimelineTrack
 
@@ -53,16 +55,30 @@ class Timeline:
         self.ranks = {rank: trace.rank(rank) for rank in trace.ranks}
         self._names = {rank: ShortNames(one) for rank, one in self.ranks.items()}
         self._kept = Kept(_LIMIT)
+        self._saved = {rank: Saved(trace.folders.get(rank)) for rank in self.ranks}
+        self._reading: defaultdict[tuple[int, int], threading.Lock] = defaultdict(threading.Lock)
 
     @cached_property
     def axis(self) -> Axis:
         """The common time axis."""
-        return axis_of(self.ranks)
+        return axis_of(self.ranks, {rank: extent for rank, (_, extent) in self._listed.items()})
 
     @cached_property
     def tracks(self) -> list[TimelineTrack]:
         """All tracks, rank by rank; an index of a track is a position in this list."""
-        return [track for one in self.ranks.values() for track in tracks_of(one.for_thread())]
+        return [track for tracks, _ in self._listed.values() for track in tracks]
+
+    @cached_property
+    def _listed(self) -> dict[int, tuple[list[TimelineTrack], tuple[int, int]]]:
+        """The tracks of each rank, and its first and last moment."""
+        found = {}
+        for rank, trace in self.ranks.items():
+            if (known := listing.from_arrays(rank, self._saved[rank].load("listing", rank))) is None:
+                part = trace.for_thread()
+                known = listing.tracks_of(part), extent_of(part)
+                self._saved[rank].save(listing.to_arrays(*known), "listing", rank)
+            found[rank] = known
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """What a page needs before it asks for tiles. Times are ns on the common axis."""
@@ -92,12 +108,32 @@ class Timeline:
         if track.form != "events":
             raise UserError(f"track {index} is drawn as {track.form}, not as events")
 
-        def read() -> Pyramid:
-            events = events_of(self.ranks[track.rank].for_thread(), track)
-            shift = self.axis.shift[track.rank]
-            return Pyramid(replace(events, ts=events.ts + shift) if shift else events)
+        return self._kept.value(index, lambda: self._pyramid(track))
 
-        return self._kept.value(index, read)
+    def _pyramid(self, track: TimelineTrack) -> Pyramid:
+        # Layers of a thread are made together; whoever wants another one meanwhile waits and finds it.
+        with self._reading[track.rank, track.track if track.source == "thread" else id(track)]:
+            key, saved = self._key(track), self._saved[track.rank]
+            if (arrays := saved.load(*key)) is not None:
+                return Pyramid.from_arrays(arrays)
+            trace, shift = self.ranks[track.rank].for_thread(), self.axis.shift[track.rank]
+            if track.source == "thread":
+                layers = layers_of(trace, track.track)
+            else:
+                layers = {track.part: events_of(trace, track)}
+            mine = None
+            for part in list(layers):
+                events = layers.pop(part)
+                made = Pyramid.of(replace(events, ts=events.ts + shift) if shift else events)
+                saved.save(made.to_arrays(), *self._key(replace(track, part=part)))
+                mine = made if part == track.part else mine
+            assert mine is not None
+            arrays = saved.load(*key)
+            return mine if arrays is None else Pyramid.from_arrays(arrays)
+
+    def _key(self, track: TimelineTrack) -> tuple[object, ...]:
+        """What a track is saved under: what it is made from, and where its rank lies on the axis."""
+        return track.source, track.track, track.device, track.part, self.axis.shift[track.rank]
 
     def tiles(self, level: int, tile: int, tracks: Sequence[int]) -> bytes:
         """Blocks of some tracks (`encode.py`) for tile number `tile`, whose buckets are `2 ** level` ns wide.
@@ -136,7 +172,15 @@ class Timeline:
         track = self._track(index)
         if track.form != "shares":
             raise UserError(f"track {index} is not of a device's time")
-        return self._kept.value(index, lambda: shares_of(self.ranks[track.rank].for_thread(), track.device))
+        return self._kept.value(index, lambda: self._shares(track))
+
+    def _shares(self, track: TimelineTrack) -> Shares:
+        saved = self._saved[track.rank]
+        if (arrays := saved.load("time", track.device)) is not None:
+            return Shares.from_arrays(arrays)
+        made = shares_of(self.ranks[track.rank].for_thread(), track.device)
+        saved.save(made.to_arrays(), "time", track.device)
+        return made
 
     def _line(self, track: TimelineTrack) -> CounterLine:
         line = line_of(self.ranks[track.rank].for_thread(), track)
