@@ -16,6 +16,12 @@ PROGRAMS = Path(__file__).parent / "record" / "real" / "programs"
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 
 
+def unload() -> None:
+    """Have torch and torch_npu imported anew."""
+    for name in [one for one in sys.modules if one.split(".")[0] in ("torch", "torch_npu")]:
+        del sys.modules[name]
+
+
 @dataclass
 class Recorded:
     """What a recorded program left."""

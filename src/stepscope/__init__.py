@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stepscope.comparison.result import Comparison
     from stepscope.model.errors import MissingInputError, StepscopeError, UnusableInputError, UserError
     from stepscope.model.table import Table
+    from stepscope.record.annotate import annotate, annotate_modules
     from stepscope.record.api.profile import profile
     from stepscope.reports.report import Report
 
@@ -33,6 +34,8 @@ __all__ = [
     "UnusableInputError",
     "UserError",
     "__version__",
+    "annotate",
+    "annotate_modules",
     "compare",
     "open",
     "profile",
@@ -48,6 +51,8 @@ _HOMES = {
     "UnusableInputError": "stepscope.model.errors",
     "UserError": "stepscope.model.errors",
     "compare": "stepscope.api",
+    "annotate": "stepscope.record.annotate",
+    "annotate_modules": "stepscope.record.annotate",
     "open": "stepscope.api",
     "profile": "stepscope.record.api.profile",
 }

@@ -6,37 +6,18 @@ import gzip
 import inspect
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from record_support import unload
 from stepscope.model.errors import UserError
 from stepscope.record.api import parity
 from stepscope.record.api.schedules import schedule
 
-HERE = Path(__file__).parent
+pytestmark = pytest.mark.usefixtures("fakes")
 ACTIONS = {"NONE": ".", "WARMUP": "w", "RECORD": "r", "RECORD_AND_SAVE": "S"}
-
-
-def unload() -> None:
-    for name in [one for one in sys.modules if one.split(".")[0] in ("torch", "torch_npu")]:
-        del sys.modules[name]
-
-
-@pytest.fixture(autouse=True)
-def fakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fakes in the place of torch, whatever is installed."""
-    unload()
-    monkeypatch.syspath_prepend(HERE / "fakes")
-    yield
-    unload()
-
-
-@pytest.fixture
-def npu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(HERE / "fakes_npu")
 
 
 def said(call: Any) -> tuple[Any, list[str]]:
@@ -112,7 +93,7 @@ def test_options_reach_an_npu(npu: None) -> None:
     config = given["experimental_config"].given
     assert (config["profiler_level"], config["aic_metrics"]) == ("Level1", "ACL_AICORE_L2_CACHE")
     assert config["export_type"] == ["db"]
-    assert one._native.schedule(10).__class__.__module__ == "torch_npu.profiler"
+    assert one._native.schedule(10).__class__.__module__ == "torch_npu.profiler.profiler"
 
 
 def test_every_value_of_an_npus_options(npu: None) -> None:
@@ -193,7 +174,7 @@ def test_a_handler_of_an_npu_is_its_own(npu: None, tmp_path: Path) -> None:
 
     _, sentences = said(lambda: profiler.tensorboard_trace_handler(str(tmp_path), use_gzip=True))
     assert sentences == ["stepscope: use_gzip has no effect with torch_npu.profiler: it writes folders."]
-    assert [(str(tmp_path), None, True, False)] == sys.modules["torch_npu.profiler"].HANDLERS
+    assert [(str(tmp_path), None, True, False)] == sys.modules["torch_npu.profiler.profiler"].HANDLERS
 
 
 @pytest.mark.parametrize("metric", ["self_cpu_time_total", "self_cuda_time_total", "self_npu_time_total"])

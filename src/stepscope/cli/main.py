@@ -17,6 +17,7 @@ from stepscope.cli.comparing.compare import compare
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED
+from stepscope.cli.parse_ascend import parse_ascend
 from stepscope.cli.query import query
 from stepscope.cli.record import record
 from stepscope.cli.rules import rules
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 for command in (analyze, compare, view, rules, whatif, query, export, schema, demo, simulate):
     app.command(cls=Command)(command)
+app.command(name="parse-ascend", cls=Command)(parse_ascend)
 # Options behind the program's name are the program's, also without `--`.
 app.command(cls=Command, context_settings={"allow_interspersed_args": False})(record)
 app.add_typer(baseline, name="baseline")

@@ -8,13 +8,29 @@ class RemovableHandle:
 
 class Module:
     def __init__(self):
-        self._modules, self._forward_pre_hooks = {}, {}
+        self._modules, self._forward_pre_hooks, self._forward_hooks = {}, {}, {}
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         self._forward_pre_hooks[id(hook)] = hook
         return RemovableHandle(self._forward_pre_hooks, hook)
 
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        assert always_call
+        self._forward_hooks[id(hook)] = hook
+        return RemovableHandle(self._forward_hooks, hook)
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        yield prefix, self
+        for name, child in self._modules.items():
+            yield from child.named_modules(prefix=f"{prefix}.{name}" if prefix else name)
+
     def __call__(self, *args):
         for hook in list(self._forward_pre_hooks.values()):
             args = hook(self, args) or args
-        return self.forward(*args)
+        result = None
+        try:
+            result = self.forward(*args)
+        finally:
+            for hook in list(self._forward_hooks.values()):
+                hook(self, args, result)
+        return result

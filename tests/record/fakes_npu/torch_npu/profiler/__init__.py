@@ -1,0 +1,29 @@
+from . import profiler
+from .profiler import (
+    AiCMetrics,
+    ExportType,
+    ProfilerAction,
+    ProfilerActivity,
+    ProfilerLevel,
+    Schedule,
+    _ExperimentalConfig,
+    _KinetoProfile,
+    profile,
+    supported_activities,
+    tensorboard_trace_handler,
+)
+
+__all__ = [
+    "AiCMetrics",
+    "ExportType",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "ProfilerLevel",
+    "Schedule",
+    "_ExperimentalConfig",
+    "_KinetoProfile",
+    "profile",
+    "profiler",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
