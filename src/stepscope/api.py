@@ -229,6 +229,9 @@ def compare(
     confidence: float | None = None,
     names: Mapping[str, str] | None = None,
     findings: bool = True,
+    levels: Sequence[str] = (),
+    details: bool = True,
+    shapes: bool = False,
     cache: bool = True,
     store: str | Path | None = None,
 ) -> Comparison:
@@ -250,18 +253,21 @@ def compare(
         confidence: Chance that the interval of the step time's ratio holds the true one; 0.99 if None.
         names: Names of operators, modules and kernels of `new` by those of `base`, for what was renamed.
         findings: Run the rules on both sides, which takes most of the time.
+        levels: Some of overall, operators, modules, communication, memory, kernels and api; empty for all.
+        details: Make tables of pairs of calls and of kernels too, not only sums by name.
+        shapes: Tell operators apart by the shapes of their inputs.
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
 
     Raises:
-        UserError: A path holds no recording, or a side lacks the rank, step, run or span asked for.
+        UserError: A path holds no recording, there is no such level, or a side lacks what was asked for.
         UnusableInputError: A side has nothing usable.
     """
     from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of
 
     options = CompareOptions(
         rank if base_rank is None else base_rank, rank, tuple(base_steps or steps), tuple(steps),
-        confidence_of(confidence), names or {}, findings,
+        confidence_of(confidence), names or {}, findings, tuple(levels), details, shapes,
     )  # fmt: skip
     first = (run if base_run is None else base_run, span if base_span is None else base_span)
     with (

@@ -57,6 +57,7 @@ MODULES: Final[tuple[str, ...]] = (
     "memory.memory_peaks",
     "memory.memory_steps",
     "memory.memory_components",
+    "memory.memory_operators",
     "memory.memory_churn",
     "snapshots.memory_snapshot",
     "snapshots.memory_snapshot_timeline",

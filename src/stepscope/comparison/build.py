@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from stepscope.comparison.comparable import differences, same_recording
 from stepscope.comparison.findings import FINDINGS, changes, findings_of, findings_table
-from stepscope.comparison.matching.call_tree import call_tree
-from stepscope.comparison.matching.tree_tables import tree_tables
+from stepscope.comparison.levels import level_tables, tables_of_levels
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.noise.ratio import CONFIDENCE
-from stepscope.comparison.parts import splits
-from stepscope.comparison.parts.amounts import Amount, Beside
-from stepscope.comparison.parts.charged import charged
-from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_table
-from stepscope.comparison.parts.part_sums import PartKey, part_sums, phase_sums
-from stepscope.comparison.parts.tables import (
-    COMPUTE_CLASSES,
-    COMPUTE_KERNELS,
-    COMPUTE_OPERATORS,
-    STEP_PARTS,
-    STEP_PHASES,
-    table_of_amounts,
-)
-from stepscope.comparison.result import Comparison, UncomparedTable
-from stepscope.comparison.side import ComparedSide, chosen_rank, side_of
+from stepscope.comparison.parts.amounts import Beside
+from stepscope.comparison.parts.tables import STEP_PARTS
+from stepscope.comparison.result import Comparison
+from stepscope.comparison.side import chosen_rank, side_of
 from stepscope.comparison.summary import summary_of
 from stepscope.comparison.verdict import step_times
-from stepscope.model.errors import MissingInputError, UserError
-from stepscope.model.schema import TableSchema
+from stepscope.model.errors import UserError
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +33,9 @@ class CompareOptions:
         confidence: Chance that the interval of the step time's ratio holds the true one, 0.5 to 1, exclusive.
         names: Names of operators, modules and kernels of the new side by those of the base, for what was renamed.
         findings: Whether rules look for findings on both sides, which takes most of the time.
+        levels: Some of `LEVELS`; empty for all.
+        details: Whether there are tables of pairs and kernels too, not only sums by name.
+        shapes: Tell operators apart by the shapes of their inputs.
     """
 
     base_rank: int | None = None
@@ -58,6 +45,9 @@ class CompareOptions:
     confidence: float = CONFIDENCE
     names: Mapping[str, str] = field(default_factory=dict)
     findings: bool = True
+    levels: tuple[str, ...] = ()
+    details: bool = True
+    shapes: bool = False
 
 
 def confidence_of(wanted: float | None) -> float:
@@ -85,29 +75,9 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
         side_of(base, _rank(base, options.base_rank, first), options.base_steps),
         side_of(new, _rank(new, options.rank, options.base_rank, second), options.steps),
     )
-    tables: dict[str, Table] = {}
-    lacking: list[UncomparedTable] = []
-    times = (sides[0].times, sides[1].times)
-    sums = _both(sides, part_sums, STEP_PARTS.name, lacking)
-    parts: tuple[Beside[str], ...] = ()
-    if sums is not None:
-        tables[STEP_PARTS.name] = _exact(STEP_PARTS, sums, times)
-        parts = _parts(tables[STEP_PARTS.name])
-    phases = _both(sides, phase_sums, STEP_PHASES.name, lacking)
-    if phases is not None:
-        tables[STEP_PHASES.name] = _exact(STEP_PHASES, phases, times)
-    if all(side.unit in ("step", "window") for side in sides):
-        tables[OVERALL.name] = overall_table(*(overall_sums(side) for side in sides))
-        works = [charged(side) for side in sides]
-        for schema, split in (
-            (COMPUTE_CLASSES, splits.by_class), (COMPUTE_OPERATORS, splits.by_operator),
-            (COMPUTE_KERNELS, splits.by_kernel),
-        ):  # fmt: skip
-            base_amounts, new_amounts = (split(side.trace, work) for side, work in zip(sides, works, strict=True))
-            base_amounts = splits.renamed(base_amounts, options.names)
-            tables[schema.name] = table_of_amounts(schema, base_amounts, new_amounts, times)
-        base_tree, new_tree = (call_tree(side, work) for side, work in zip(sides, works, strict=True))
-        tables |= tree_tables(base_tree, new_tree, times, options.names)
+    wanted = tables_of_levels(options.levels, options.details)
+    tables, lacking = level_tables(sides, wanted, options.names, options.shapes)
+    parts = _parts(tables[STEP_PARTS.name]) if STEP_PARTS.name in tables else ()
     found = tuple(findings_of(side) for side in sides) if options.findings else ((), ())
     base_summary, new_summary = (summary_of(side) for side in sides)
     timed = step_times(base_summary, new_summary, options.confidence)
@@ -119,9 +89,7 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     if options.findings:
         tables[FINDINGS.name] = findings_table(changed)
     metrics = metric_shifts(base_summary, new_summary, ratio, options.confidence)
-    return Comparison(
-        base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, tuple(lacking), changed
-    )
+    return Comparison(base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, lacking, changed)
 
 
 def _rank(trace: Trace, *wanted: int | None) -> int:
@@ -134,24 +102,6 @@ def _rank(trace: Trace, *wanted: int | None) -> int:
     if rank not in trace.ranks:
         raise UserError(f"the input has no rank {rank}", hint="it has " + ", ".join(map(str, trace.ranks[:12])))
     return rank
-
-
-def _both(
-    sides: Sequence[ComparedSide], ask: Callable[[ComparedSide], T], table: str, lacking: list[UncomparedTable]
-) -> tuple[T, T] | None:
-    """The answers of both sides; None if one lacks what the question needs, which is noted."""
-    found: list[T] = []
-    for name, side in zip(("base", "new"), sides, strict=True):
-        try:
-            found.append(ask(side))
-        except MissingInputError as error:
-            lacking.append(UncomparedTable(table, name, error.message, error.hint))
-    return (found[0], found[1]) if len(found) == 2 else None
-
-
-def _exact(schema: TableSchema, sums: tuple[dict[PartKey, int], dict[PartKey, int]], times: tuple[int, int]) -> Table:
-    amounts = [{key: Amount(value) for key, value in one.items()} for one in sums]
-    return table_of_amounts(schema, amounts[0], amounts[1], times)
 
 
 def _parts(table: Table) -> tuple[Beside[str], ...]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from stepscope.comparison.findings import FINDINGS
 from stepscope.comparison.matching.tree_tables import COMPUTE_CALLS, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES
+from stepscope.comparison.parts.besides import API, COMMUNICATION, MEMORY
 from stepscope.comparison.parts.overall import OVERALL
 from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
@@ -17,5 +18,5 @@ from stepscope.comparison.parts.tables import (
 
 COMPARISON_TABLES: Final = (
     STEP_PARTS, STEP_PHASES, FINDINGS, COMPUTE_CLASSES, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES, COMPUTE_OPERATORS,
-    COMPUTE_CALLS, COMPUTE_KERNELS, OVERALL,
+    COMPUTE_CALLS, COMPUTE_KERNELS, COMMUNICATION, MEMORY, API, OVERALL,
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -67,7 +68,16 @@ def write(report: Contents, path: Path, max_rows: int = MAX_ROWS) -> None:
         path: File to write.
         max_rows: Rows of a sheet, with its heading; a table that has more ends with a line that says so.
     """
-    # Rows wait in files until the workbook is closed; a process that is killed leaves them.
+    with open_workbook(path) as book:
+        _write(report, _Sheets(book, max_rows), max_rows)
+
+
+@contextmanager
+def open_workbook(path: Path) -> Iterator[Any]:
+    """A workbook that takes no text for a formula, number or link, and that is written when the block ends.
+
+    Rows wait in files until then; a process that is killed leaves them.
+    """
     folder = scratch_folder()
     options = {
         "tmpdir": str(folder),
@@ -79,7 +89,7 @@ def write(report: Contents, path: Path, max_rows: int = MAX_ROWS) -> None:
     }
     try:
         with xlsxwriter.Workbook(str(path), options) as book:
-            _write(report, _Sheets(book, max_rows), max_rows)
+            yield book
     finally:
         remove_scratch(folder)
 
@@ -155,7 +165,7 @@ class _Sheets:
         elif isinstance(value, (int, float)) and abs(value) <= _MAX_EXACT:
             sheet.write_number(row, i, value, self._number(shown))
         else:
-            written = _fitting(str(value))
+            written = fitting(str(value))
             sheet.write_string(row, i, written, self._texts[shown.heading in _WRAPPED, written.startswith(_FORMULA)])
 
     def _number(self, shown: _SheetColumn) -> Any:
@@ -216,7 +226,8 @@ def _shown(position: int, column: Column, rows: list[tuple[Any, ...]]) -> Iterat
     yield _SheetColumn(position, column, f"{name} [{unit}]", divisor)
 
 
-def _fitting(value: str) -> str:
+def fitting(value: str) -> str:
+    """Text that a cell can hold, with everything visible that does not show."""
     shown = visible(value)
     return shown if len(shown) <= MAX_CHARACTERS else shown[: MAX_CHARACTERS - len(_CUT)] + _CUT
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepscope.cli.analyze import Html, Json, Markdown, Top
+from stepscope.cli.analyze import Html, Json, Markdown, Top, Xlsx
 from stepscope.cli.comparing.gates import FailOn
 from stepscope.cli.options import NoCache, Store
 
@@ -40,6 +40,15 @@ MapFile = Annotated[
     typer.Option("--map", metavar="FILE", help="JSON object: names of the base, and what they are in NEW."),
 ]
 NoFindings = Annotated[bool, typer.Option("--no-findings", help="Do not run the rules, which takes most of the time.")]
+Level = Annotated[
+    str | None,
+    typer.Option(
+        "--level", metavar="NAMES",
+        help="Only some of overall, operators, modules, communication, memory, kernels and api, with commas between.",
+    ),
+]  # fmt: skip
+InputShape = Annotated[bool, typer.Option("--input-shape", help="Tell operators apart by the shapes of their inputs.")]
+NoDetails = Annotated[bool, typer.Option("--no-details", help="Only sums by name: no pairs of calls, no kernels.")]
 
 
 def compare(
@@ -47,6 +56,7 @@ def compare(
     json: Json = None,
     markdown: Markdown = None,
     html: Html = None,
+    xlsx: Xlsx = None,
     top: Top = None,
     rank: Rank = None,
     base_rank: BaseRank = None,
@@ -60,6 +70,9 @@ def compare(
     fail_on: FailOn = None,
     map_: MapFile = None,
     no_findings: NoFindings = False,
+    level: Level = None,
+    input_shape: InputShape = False,
+    no_details: NoDetails = False,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -76,7 +89,7 @@ def compare(
     from stepscope.model.errors import UserError
 
     limits = limits_of(fail_on or [])
-    files = {"json": json, "markdown": markdown, "html": html}
+    files = {"json": json, "markdown": markdown, "html": html, "xlsx": xlsx}
     wanted = {kind: path for kind, path in files.items() if path is not None}
     for path in wanted.values():
         check_output(path, paths)
@@ -88,6 +101,7 @@ def compare(
     options = CompareOptions(
         rank if base_rank is None else base_rank, rank, tuple(base_step or step or ()), tuple(step or ()),
         confidence_of(confidence), read_names(map_) if map_ is not None else {}, not no_findings,
+        _levels(level), not no_details, input_shape,
     )  # fmt: skip
     first = (run if base_run is None else base_run, span if base_span is None else base_span)
     cache = not no_cache
@@ -113,10 +127,28 @@ def _print(comparison: Comparison, top: int) -> None:
 
 
 def _write(comparison: Comparison, kind: str, path: Path, inputs: list[Path], top: int) -> None:
-    from stepscope.cli.output import STDOUT, text_output
+    from stepscope.cli.output import STDOUT, text_output, writing
+    from stepscope.model.errors import UserError
     from stepscope.reports.compared import written
 
-    with text_output(path, inputs) as out:
-        out.write(written.TEXTS[kind](comparison, top))
+    if kind == "xlsx":
+        from stepscope.reports.compared import workbook
+
+        if path == STDOUT:
+            raise UserError("a workbook can't be written to standard output", hint="give --xlsx a file name")
+        with writing(path, inputs) as temporary:
+            workbook.write(comparison, temporary)
+    else:
+        with text_output(path, inputs) as out:
+            out.write(written.TEXTS[kind](comparison, top))
     if path != STDOUT:
         typer.echo(f"wrote {path}", err=True)
+
+
+def _levels(given: str | None) -> tuple[str, ...]:
+    """The levels asked for; refused before anything is read if there is one that does not exist."""
+    from stepscope.comparison.levels import tables_of_levels
+
+    levels = tuple(one.strip() for one in given.split(",") if one.strip()) if given else ()
+    tables_of_levels(levels, details=True)
+    return levels

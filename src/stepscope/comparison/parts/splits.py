@@ -14,7 +14,7 @@ from stepscope.analyses.steps.phases import phase_of_work
 from stepscope.comparison.parts.amounts import Amount
 from stepscope.comparison.parts.charged import BUSY, ChargedWork
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans
+from stepscope.model.events.columns import Spans, input_texts, inputs_at
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
 
@@ -52,6 +52,19 @@ def by_operator(trace: Trace, work: ChargedWork, part: str = BUSY[0]) -> dict[tu
     groups = Groups.by(operator)
     names = texts(trace, operator[groups.first])
     return _merged([(name or NO_OPERATOR,) for name in names], _amounts(work, chosen, groups))
+
+
+def by_shape(trace: Trace, work: ChargedWork) -> dict[tuple[str], Amount]:
+    """Compute by the innermost operator that launched it and the shapes of its inputs, as one name."""
+    chosen = _compute(work)
+    operator = operator_names(trace, work, chosen)
+    inputs = inputs_at(trace, Spans(trace).rows(work.work.op[chosen]))
+    groups = Groups.by(operator, inputs.astype(np.int64))
+    known = trace.once(input_texts)
+    shapes = [known[row]["shapes"] if row in known else "" for row in inputs[groups.first].tolist()]
+    names = texts(trace, operator[groups.first])
+    keys = [(f"{name or NO_OPERATOR} {shape}".rstrip(),) for name, shape in zip(names, shapes, strict=True)]
+    return _merged(keys, _amounts(work, chosen, groups))
 
 
 def by_kernel(trace: Trace, work: ChargedWork, part: str = BUSY[0]) -> dict[tuple[str, str, str], Amount]:

@@ -1,0 +1,84 @@
+"""Device memory by the operator that allocated it: how often, how much, and for how long."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.memory.memory_levels import MemoryLevels, memory_levels
+from stepscope.analyses.registry import Analysis
+from stepscope.analyses.shared.grouping import Groups, texts
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans
+from stepscope.model.schema import Column, TableSchema, count, ns, size, text
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+from stepscope.model.trace import Trace
+
+MEMORY_OPERATORS: Final = TableSchema(
+    "memory_operators",
+    "One row per device and operator that allocated device memory, the one with most bytes first.",
+    (
+        RANK,
+        Column("device", "int32", "Device index."),
+        text("name", "Innermost operator around the allocation; null outside operators.", nullable=True),
+        count("count", "Recorded allocations."),
+        size("bytes", "Sum of their sizes."),
+        size("largest_bytes", "The largest of them."),
+        count("freed", "How many of them were freed while the recording lasted."),
+        ns("lifetime_ns", "Sum of the times from allocation to free, of those that were freed."),
+    ),
+)
+
+
+def memory_operators(trace: Trace) -> Table:
+    """Sum up allocations by operator.
+
+    Raises:
+        MissingInputError: The recording has no allocations of device memory, but at most totals.
+    """
+    rows: list[tuple[object, ...]] = []
+    for levels in memory_levels(trace):
+        made = np.flatnonzero(levels.bytes > 0)
+        if levels.device is None or not made.size:
+            continue
+        operator = _operators(trace, levels.owner[made])
+        freed, lifetime = _lifetimes(levels, made)
+        groups = Groups.by(operator)
+        columns = (
+            texts(trace, operator[groups.first]), groups.count.tolist(), groups.sum(levels.bytes[made]).tolist(),
+            groups.most(levels.bytes[made]).tolist(), groups.sum(freed).tolist(), groups.sum(lifetime).tolist(),
+        )  # fmt: skip
+        found = zip(*columns, strict=True)
+        rows += [
+            (trace.ranks[0], levels.device, *row) for row in sorted(found, key=lambda row: (-row[2], row[0] or ""))
+        ]
+    if not rows:
+        raise MissingInputError.of("allocations")
+    return Table.from_rows(MEMORY_OPERATORS, rows)
+
+
+def _operators(trace: Trace, owners: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`name_id` of the innermost operator around each of these events, -1 if there is none."""
+    spans = Spans(trace)
+    is_op = spans.of("op")
+    at = spans.rows(owners).astype(np.int64)
+    while (going := (at >= 0) & ~is_op[at]).any():
+        at[going] = spans.around[at[going]]
+    return np.where(at >= 0, spans.name[at], -1).astype(np.int64)
+
+
+def _lifetimes(levels: MemoryLevels, made: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Whether each allocation was freed, and after how long: the next change at its address is its free."""
+    order = np.lexsort((np.arange(levels.ts.size), levels.address))
+    after = np.full(levels.ts.size, -1, np.int64)
+    same = (np.diff(levels.address[order]) == 0) & (levels.address[order[1:]] != -1)
+    after[order[:-1][same]] = order[1:][same]
+    then = after[made]
+    freed = (then >= 0) & (levels.bytes[then] < 0)
+    return freed.astype(np.int64), np.where(freed, levels.ts[then] - levels.ts[made], 0)
+
+
+ANALYSES = (Analysis(MEMORY_OPERATORS, memory_operators),)

@@ -1,0 +1,138 @@
+"""Which tables a comparison has, by level, and how each is made of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from stepscope.comparison.matching.call_tree import call_tree
+from stepscope.comparison.matching.tree_tables import tree_tables
+from stepscope.comparison.parts import splits
+from stepscope.comparison.parts.amounts import Amount
+from stepscope.comparison.parts.besides import (
+    API,
+    COMMUNICATION,
+    MEMORY,
+    api_table,
+    communication_sums,
+    memory_sums,
+    memory_table,
+)
+from stepscope.comparison.parts.charged import charged
+from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_table
+from stepscope.comparison.parts.part_sums import PartKey, part_sums, phase_sums
+from stepscope.comparison.parts.tables import (
+    COMPUTE_CLASSES,
+    COMPUTE_KERNELS,
+    COMPUTE_OPERATORS,
+    STEP_PARTS,
+    STEP_PHASES,
+    table_of_amounts,
+)
+from stepscope.comparison.result import UncomparedTable
+from stepscope.comparison.side import ComparedSide
+from stepscope.model.errors import MissingInputError, UserError
+from stepscope.model.schema import TableSchema
+from stepscope.model.suggest import choose
+from stepscope.model.table import Table
+
+T = TypeVar("T")
+Sides = tuple[ComparedSide, ComparedSide]
+
+#: Levels, and their tables beyond those of `overall`, which all comparisons have parts of.
+LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "overall": ("step_parts", "step_phases", "compute_classes", "overall"),
+    "operators": ("compute_operators", "compute_calls"),
+    "modules": ("compute_module_classes", "compute_modules"),
+    "communication": ("communication",),
+    "memory": ("memory",),
+    "kernels": ("compute_kernels",),
+    "api": ("api",),
+}
+#: Tables of pairs rather than of sums by name.
+DETAILS: Final = ("compute_calls", "compute_modules", "compute_kernels")
+
+
+def tables_of_levels(levels: Sequence[str], details: bool) -> frozenset[str]:
+    """Names of the tables that levels mean; all of them without levels.
+
+    Raises:
+        UserError: There is no such level.
+    """
+    for level in levels:
+        if level not in LEVELS:
+            raise UserError(f"there is no level {level!r}", hint=choose(level, LEVELS))
+    wanted = {name for level in (levels or LEVELS) for name in LEVELS[level]} | {STEP_PARTS.name}
+    return frozenset(wanted if details else wanted - set(DETAILS))
+
+
+def level_tables(
+    sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool
+) -> tuple[dict[str, Table], tuple[UncomparedTable, ...]]:
+    """The tables that both sides have the input for, and those that one lacks it for.
+
+    Args:
+        sides: Base and new side.
+        wanted: Names of tables.
+        names: Names of the new side by those of the base.
+        shapes: Tell operators apart by the shapes of their inputs.
+    """
+    tables: dict[str, Table] = {}
+    lacking: list[UncomparedTable] = []
+    times = (sides[0].times, sides[1].times)
+    for schema, ask in ((STEP_PARTS, part_sums), (STEP_PHASES, phase_sums)):
+        sums = _both(sides, ask, schema.name, lacking) if schema.name in wanted else None
+        if sums is not None:
+            tables[schema.name] = _exact(schema, sums, times)
+    if all(side.unit in ("step", "window") for side in sides):
+        tables |= _compute(sides, wanted, names, shapes)
+    if COMMUNICATION.name in wanted and (found := _both(sides, communication_sums, COMMUNICATION.name, lacking)):
+        tables[COMMUNICATION.name] = table_of_amounts(COMMUNICATION, found[0], found[1], times)
+    if MEMORY.name in wanted and (held := _both(sides, memory_sums, MEMORY.name, lacking)):
+        steps = (max(1, len(sides[0].steps)), max(1, len(sides[1].steps)))
+        tables[MEMORY.name] = memory_table(splits.renamed(held[0], names), held[1], steps)
+    if API.name in wanted:
+        try:
+            tables[API.name] = api_table(*sides)
+        except MissingInputError as error:
+            lacking.append(UncomparedTable(API.name, "base or new", error.message, error.hint))
+    return tables, tuple(lacking)
+
+
+def _compute(sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool) -> dict[str, Table]:
+    tables: dict[str, Table] = {}
+    times = (sides[0].times, sides[1].times)
+    if OVERALL.name in wanted:
+        tables[OVERALL.name] = overall_table(*(overall_sums(side) for side in sides))
+    works = [charged(side) for side in sides]
+    by: tuple[tuple[TableSchema, Callable[[Any, Any], dict[Any, Amount]]], ...] = (
+        (COMPUTE_CLASSES, splits.by_class), (COMPUTE_OPERATORS, splits.by_shape if shapes else splits.by_operator),
+        (COMPUTE_KERNELS, splits.by_kernel),
+    )  # fmt: skip
+    for schema, split in by:
+        if schema.name in wanted:
+            base, new = (split(side.trace, work) for side, work in zip(sides, works, strict=True))
+            tables[schema.name] = table_of_amounts(schema, splits.renamed(base, names), new, times)
+    if wanted & {*LEVELS["modules"], "compute_calls"}:
+        base_tree, new_tree = (call_tree(side, work) for side, work in zip(sides, works, strict=True))
+        made = tree_tables(base_tree, new_tree, times, names)
+        tables |= {name: table for name, table in made.items() if name in wanted}
+    return tables
+
+
+def _both(
+    sides: Sides, ask: Callable[[ComparedSide], T], table: str, lacking: list[UncomparedTable]
+) -> tuple[T, T] | None:
+    """The answers of both sides; None if one lacks what the question needs, which is noted."""
+    found: list[T] = []
+    for name, side in zip(("base", "new"), sides, strict=True):
+        try:
+            found.append(ask(side))
+        except MissingInputError as error:
+            lacking.append(UncomparedTable(table, name, error.message, error.hint))
+    return (found[0], found[1]) if len(found) == 2 else None
+
+
+def _exact(schema: TableSchema, sums: tuple[dict[PartKey, int], dict[PartKey, int]], times: tuple[int, int]) -> Table:
+    amounts = [{key: Amount(value) for key, value in one.items()} for one in sums]
+    return table_of_amounts(schema, amounts[0], amounts[1], times)

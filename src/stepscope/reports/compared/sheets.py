@@ -1,0 +1,141 @@
+"""Sheets of a comparison's workbook, as users of the Ascend compare tool know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+#: Above which group of columns a heading stands: neither side's, the base's, the comparison's, or the difference.
+Side = Literal["", "base", "new", "diff"]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareColumn:
+    """A column of a sheet.
+
+    Attributes:
+        heading: What stands above it.
+        value: Its value in a row of the table.
+        side: The group that it belongs to.
+        form: Its number format; empty for text.
+    """
+
+    heading: str
+    value: Callable[[Row], Any]
+    side: Side = ""
+    form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSheet:
+    """A sheet.
+
+    Attributes:
+        name: Its name.
+        table: Table of the comparison that it shows.
+        columns: Its columns, from the left.
+    """
+
+    name: str
+    table: str
+    columns: tuple[CompareColumn, ...]
+
+
+_TIME: Final = "#,##0.000"
+_RATIO: Final = "0.0000"
+_COUNT: Final = "#,##0.##"
+
+
+def _of(column: str, divisor: float = 1) -> Callable[[Row], Any]:
+    return lambda row: row[column] / divisor if divisor != 1 and row[column] is not None else row[column]
+
+
+def _mean(column: str, divisor: float) -> Callable[[Row], Any]:
+    count = column.replace("_ns", "_count")
+    return lambda row: row[column] / row[count] / divisor if row[count] else None
+
+
+def _both(heading: str, column: str, divisor: float = 1, form: str = _TIME) -> tuple[CompareColumn, CompareColumn]:
+    """A column of the base and one of the comparison, from columns `base_...` and `new_...`."""
+    return (CompareColumn(heading, _of(f"base_{column}", divisor), "base", form),
+            CompareColumn(heading, _of(f"new_{column}", divisor), "new", form))  # fmt: skip
+
+
+def _groups(*pairs: tuple[CompareColumn, CompareColumn]) -> tuple[CompareColumn, ...]:
+    """All columns of the base, then all of the comparison."""
+    return (*(base for base, _ in pairs), *(new for _, new in pairs))
+
+
+def _means(heading: str, divisor: float) -> tuple[CompareColumn, CompareColumn]:
+    return (CompareColumn(heading, _mean("base_ns", divisor), "base", _TIME),
+            CompareColumn(heading, _mean("new_ns", divisor), "new", _TIME))  # fmt: skip
+
+
+def _ratio_of(base: str, new: str) -> Callable[[Row], Any]:
+    return lambda row: row[new] / row[base] if row[base] else None
+
+
+_RATIO_COLUMN: Final = CompareColumn("Diff Ratio", _of("ratio"), "diff", _RATIO)
+_CALLS: Final = _both("Number", "count", 1, _COUNT)
+
+SHEETS: Final = (
+    CompareSheet("OverallMetrics", "overall", (
+        CompareColumn("Index", lambda row: "    " * row["level"] + row["index"]),
+        *_groups(_both("Duration(ms)", "ns", 1e6), _both("Duration Ratio", "share", 1, "0.00%"),
+                 _both("Number", "count", 1, "0;;/")),
+        CompareColumn("Diff Duration(ms)", _of("diff_ns", 1e6), "diff", _TIME), _RATIO_COLUMN,
+    )),
+    CompareSheet("OperatorCompareStatistic", "compute_operators", (
+        CompareColumn("Operator Name", _of("operator")),
+        *_groups(_both("Device Duration(ms)", "ns", 1e6), _CALLS),
+        CompareColumn("Diff Duration(ms)", _of("diff_ns", 1e6), "diff", _TIME), _RATIO_COLUMN,
+    )),
+    CompareSheet("OperatorCompare", "compute_calls", (
+        CompareColumn("Operator Name", _of("base_path"), "base"),
+        CompareColumn("Device Duration(us)", _of("base_ns", 1e3), "base", _TIME),
+        CompareColumn("Number", _of("base_count"), "base", _COUNT),
+        CompareColumn("Operator Name", _of("new_path"), "new"),
+        CompareColumn("Device Duration(us)", _of("new_ns", 1e3), "new", _TIME),
+        CompareColumn("Number", _of("new_count"), "new", _COUNT),
+        CompareColumn("Diff Duration(us)", _of("diff_ns", 1e3), "diff", _TIME), _RATIO_COLUMN,
+        CompareColumn("Match", _of("match"), "diff"),
+    )),
+    CompareSheet("ModuleCompareStatistic", "compute_modules", (
+        CompareColumn("Module Class", _of("name")), CompareColumn("Module Level", _of("depth"), "", "0"),
+        CompareColumn("Module Name", lambda row: row["base_path"] or row["new_path"]),
+        *_groups(_both("Device Self Time(ms)", "ns", 1e6), _CALLS, _both("Device Total Time(ms)", "total_ns", 1e6)),
+        CompareColumn("Device Total Time Diff(ms)", lambda row: (row["new_total_ns"] - row["base_total_ns"]) / 1e6,
+                      "diff", _TIME),
+        CompareColumn("Device Self Time Diff(ms)", _of("diff_ns", 1e6), "diff", _TIME),
+        CompareColumn("Diff Ratio", _ratio_of("base_total_ns", "new_total_ns"), "diff", _RATIO),
+        CompareColumn("Match", _of("match"), "diff"),
+    )),
+    CompareSheet("MemoryCompareStatistic", "memory", (
+        CompareColumn("Operator Name", _of("name")),
+        *_groups(_both("Allocated Memory(MB)", "bytes", 2**20), _CALLS),
+        CompareColumn("Diff Memory(MB)", _of("diff_bytes", 2**20), "diff", _TIME), _RATIO_COLUMN,
+    )),
+    CompareSheet("CommunicationCompare", "communication", (
+        CompareColumn("Communication OP Name", _of("name")), CompareColumn("Task Name", _of("task")),
+        *_groups(_both("Calls", "count", 1, _COUNT), _both("Total Duration(us)", "ns", 1e3),
+                 _means("Avg Duration(us)", 1e3)),
+        CompareColumn("Diff Duration(us)", _of("diff_ns", 1e3), "diff", _TIME), _RATIO_COLUMN,
+    )),
+    CompareSheet("ApiCompare", "api", (
+        CompareColumn("api name", _of("name")),
+        *_groups(_both("Total Duration(ms)", "ns", 1e6), _both("Self Time(ms)", "self_ns", 1e6),
+                 _means("Avg Duration(ms)", 1e6), _both("Calls", "count", 1, _COUNT)),
+        CompareColumn("Diff Duration(ms)", _of("diff_ns", 1e6), "diff", _TIME), _RATIO_COLUMN,
+        CompareColumn("Diff Self Ratio", _ratio_of("base_self_ns", "new_self_ns"), "diff", _RATIO),
+        CompareColumn("Diff Calls Ratio", _ratio_of("base_count", "new_count"), "diff", _RATIO),
+    )),
+    CompareSheet("KernelCompare", "compute_kernels", (
+        CompareColumn("Kernel", _of("kernel")), CompareColumn("Operator Name", _of("operator")),
+        CompareColumn("Kernel Type", _of("op_class")),
+        *_groups(_both("Total Duration(us)", "ns", 1e3), _means("Avg Duration(us)", 1e3),
+                 _both("Calls", "count", 1, _COUNT)),
+        CompareColumn("Diff Duration(us)", _of("diff_ns", 1e3), "diff", _TIME), _RATIO_COLUMN,
+    )),
+)  # fmt: skip

@@ -1,0 +1,89 @@
+"""Levels of a comparison: collectives, memory, host time; and the workbook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from stepscope.comparison.build import CompareOptions, compare_traces
+from stepscope.model.errors import UserError
+from stepscope.model.trace import Trace
+from stepscope.reports.compared import workbook
+from support import Facts, recorded_trace
+
+
+def job(scale: int = 1, *, memory: bool = True) -> Trace:
+    """Two steps of one GEMM whose operator allocates, and an all-reduce."""
+    facts = Facts()
+    for number in range(2):
+        at = 2000 * number
+        facts.step(number, at, 2000)
+        op = facts.host("op", "=evil::mm", at + 5, 60 * scale)
+        facts.kernel("sgemm", at + 200, 300 * scale, launch=(at + 10, 20))
+        facts.row("op_inputs", event=op, shapes=f"[[{8 * scale},8]]")
+        comm = facts.kernel("ncclDevKernel_AllReduce", at + 1500, 100 * scale, launch=(at + 300, 20))
+        facts.row("collectives", event=comm, group="0", collective="all_reduce", bytes=8)
+        if memory:
+            facts.row("raw_memory", ts=at + 20, device=0, address=1 + number, bytes=1024 * scale, track=0)
+    facts.row("raw_memory", ts=3500, device=0, address=1, bytes=-1024 * scale, track=0) if memory else None
+    return facts.trace()
+
+
+def test_host_time_collectives_and_memory() -> None:
+    found = compare_traces(job(), job(2), CompareOptions(findings=False))
+    [api] = found.table("api").records()
+    assert (api["name"], api["base_ns"], api["new_ns"], api["base_count"]) == ("=evil::mm", 60, 120, 1.0)
+    [comm] = found.table("communication").records()
+    assert (comm["name"], comm["task"], comm["base_ns"], comm["new_ns"]) == ("all_reduce", None, 100, 200)
+    [memory] = found.table("memory").records()
+    assert (memory["base_bytes"], memory["new_bytes"], memory["ratio"]) == (1024, 2048, 2.0)
+
+
+def test_levels_choose_tables() -> None:
+    options = CompareOptions(findings=False, levels=("operators", "kernels"), details=False, shapes=True)
+    found = compare_traces(job(), job(2), options)
+    assert set(found.tables) == {"step_parts", "compute_operators"}
+    names = {row["operator"] for row in found.table("compute_operators").records()}
+    assert names == {"=evil::mm [[8,8]]", "=evil::mm [[16,8]]"}
+    with pytest.raises(UserError, match="no level 'operator'; did you mean operators"):
+        compare_traces(job(), job(), CompareOptions(levels=("operator",)))
+
+
+def test_what_one_side_lacks_is_said() -> None:
+    found = compare_traces(job(), job(memory=False), CompareOptions(findings=False))
+    assert "memory" not in found.tables
+    assert [(one.table, one.side) for one in found.lacking] == [("memory", "new")]
+
+
+def test_the_workbook(tmp_path: Path) -> None:
+    found = compare_traces(job(), job(2), CompareOptions(findings=False))
+    workbook.write(found, tmp_path / "compare.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "compare.xlsx")
+    assert book.sheetnames == [
+        "Summary", "OverallMetrics", "OperatorCompareStatistic", "OperatorCompare", "MemoryCompareStatistic",
+        "CommunicationCompare", "ApiCompare", "KernelCompare",
+    ]  # fmt: skip
+    sheet = book["ApiCompare"]
+    heads = [cell.value for cell in sheet[3]]
+    assert heads[:4] == ["Order Id", "api name", "Total Duration(ms)", "Self Time(ms)"]
+    assert sheet["B4"].value == "=evil::mm"
+    assert sheet["B4"].data_type == "s"
+    assert sheet.cell(4, heads.index("Diff Ratio") + 1).value == 2
+    assert sheet.auto_filter.ref
+    assert len(sheet.conditional_formatting) == 3
+
+
+def test_sums_of_a_recorded_job() -> None:
+    """The numbers of msprof-analyze for the same two ranks: CommunicationCompare and ApiCompare."""
+    trace = recorded_trace("ascend", "alexnet_ddp_level1_text")
+    options = CompareOptions(base_rank=0, rank=1, findings=False, levels=("communication", "api", "memory"))
+    found = compare_traces(trace, trace, options)
+    comm = {row["task"]: row for row in found.table("communication").records()}
+    assert (comm[None]["base_count"], comm[None]["base_ns"], comm[None]["new_ns"]) == (4, 105_991_878, 100_375_286)
+    assert (comm["wait"]["base_count"], comm["copy"]["base_count"]) == (112, 36)
+    api = {row["name"]: row for row in found.table("api").records()}
+    assert round(api["aten::to"]["base_ns"] / 1e6, 2) == 8.4
+    assert round(api["aten::to"]["new_self_ns"] / 1e6, 2) == 0.69
+    assert sum(found.table("memory").column("diff_bytes")) == 0
