@@ -1,4 +1,4 @@
-"""The page in a real browser."""
+"""Every page in a real browser, on recordings of every kind: shown, reachable by keyboard, asking nobody else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,22 @@ import pytest
 
 import browser
 from stepscope.demo import recording
+from stepscope.simulate import SimJob, simulate
+from web.pages import axe, go, listed, opened, violations
 from web.serving import viewed
+
+#: Pages that a recording of the simulator's has, by its format.
+PAGES = {
+    "ascend": {"overview", "timeline", "kernels", "communication", "operators", "memory", "cluster", "sql", "tables"},
+    "nsight": {"overview", "timeline", "kernels", "operators", "transfers", "flame", "sql", "tables"},
+    "memsnapshot": {"overview", "memory", "sql", "tables"},
+}
+#: Views of the demo's pages that axe looks at, besides the pages themselves.
+VIEWS = ("#/kernels?tab=durations", "#/kernels?tab=operators")
+#: Text that is wider than what it stands in, and can't be scrolled to.
+CLIPPED = """[...document.querySelectorAll('main *, nav *')].filter(e => e.childElementCount === 0
+    && e.textContent.trim() && e.checkVisibility() && !e.closest('svg, .hidden, .scroll, textarea, .skip')
+    && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 60))"""
 
 
 @pytest.fixture(scope="module")
@@ -17,10 +32,13 @@ def demo() -> Iterator[str]:
         yield address
 
 
-def opened(chromium: browser.Browser, address: str, place: str = "", scheme: str = "light") -> browser.Page:
-    page = chromium.page(address + place, 1280, scheme, 800)
-    page.eventually("!!document.querySelector('main h1') && !document.querySelector('progress, [aria-busy]')")
-    return page
+@pytest.fixture(scope="module", params=PAGES)
+def simulated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    folder = tmp_path_factory.mktemp(request.param)
+    job = SimJob(steps=2, layers=1, **({"device": "ascend910b3", "ranks": 2} if request.param == "ascend" else {}))
+    simulate(job, folder / "job", request.param)
+    with viewed(folder) as address:
+        yield request.param, address
 
 
 def test_the_overview_shows_findings_and_asks_nobody_else(chromium: browser.Browser, demo: str) -> None:
@@ -29,16 +47,102 @@ def test_the_overview_shows_findings_and_asks_nobody_else(chromium: browser.Brow
     assert page.run("document.querySelectorAll('.budget tbody tr').length") == 5
     assert page.complaints() == []
     assert {one.split("/")[2] for one in page.requested()} == {demo.split("/")[2]}
+    page.close()
 
 
-def test_from_a_finding_to_its_row(chromium: browser.Browser, demo: str) -> None:
+def test_every_page_of_every_kind_of_recording(chromium: browser.Browser, simulated: tuple[str, str]) -> None:
+    kind, address = simulated
+    page = opened(chromium, address)
+    places = listed(page)
+    assert PAGES[kind] <= {place.removeprefix("#/") for place in places}
+    for place in places:
+        go(page, place)
+        assert page.run("document.querySelectorAll('[role=alert]').length") == 0, place
+        assert page.run("document.querySelector('main').textContent.length") > 60, place
+    assert page.complaints() == []
+    assert {one.split("/")[2] for one in page.requested() if one.startswith("http")} == {address.split("/")[2]}
+    page.close()
+
+
+def test_nothing_is_cut_off_and_axe_finds_nothing(chromium: browser.Browser, demo: str) -> None:
+    path = axe()
+    if path is None:
+        pytest.skip("axe-core is not installed (npm ci in page, or AXE_FOR_TESTS)")
+    for scheme in ("light", "dark"):
+        page = opened(chromium, demo, scheme=scheme)
+        page.run(path.read_text(encoding="utf-8") + "; true")
+        found = {}
+        for place in (*listed(page), *VIEWS) if scheme == "light" else ("#/overview", "#/kernels"):
+            go(page, place)
+            found[place] = [*violations(page), *page.run(CLIPPED)]
+        assert found == {place: [] for place in found}
+        page.close()
+
+
+def test_a_violation_would_be_noticed(chromium: browser.Browser, demo: str) -> None:
+    path = axe()
+    if path is None:
+        pytest.skip("axe-core is not installed (npm ci in page, or AXE_FOR_TESTS)")
+    page = opened(chromium, demo)
+    page.run(path.read_text(encoding="utf-8") + "; true")
+    page.run("document.querySelector('main h1').outerHTML = '<button></button>'")
+    assert "button-name" in [rule for rule, _ in violations(page)]
+    page.close()
+
+
+def test_from_a_finding_to_its_row_and_its_place(chromium: browser.Browser, demo: str) -> None:
     page = opened(chromium, demo)
     page.run("[...document.querySelectorAll('.places a')].find(a => a.textContent === 'Row of dataloader').click()")
     page.eventually("document.querySelectorAll('.table tbody tr').length === 1")
     assert page.run("document.querySelector('.table tbody th').textContent").startswith("enumerate(DataLoader)")
+    go(page, "#/overview")
+    page.run("document.querySelector('.places a[href*=timeline]').click()")
+    page.eventually("location.hash.startsWith('#/timeline?') && location.hash.includes('event=2388')")
+    page.eventually("document.querySelector('main').textContent.includes('enumerate(DataLoader)')")
+    page.close()
+
+
+def test_a_page_a_view_and_an_order_by_keyboard(chromium: browser.Browser, demo: str) -> None:
+    page = opened(chromium, demo)
+    focused = "(document.activeElement.ariaLabel || document.activeElement.textContent).trim()"
+
+    def tab_to(text: str) -> None:
+        for _ in range(60):
+            page.press("Tab")
+            if str(page.run(focused)).startswith(text):
+                assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+                return
+        raise AssertionError(f"Tab does not reach {text}")
+
+    tab_to("Kernels")
+    page.press("Enter")
+    page.eventually("document.querySelector('main h1')?.textContent === 'Kernels'")
+    tab_to("By operator")
+    page.press("Enter")
+    page.eventually("location.hash.includes('tab=operators') && !!document.querySelector('.table tbody tr')")
+    tab_to("count")
+    page.press("Enter")
+    page.eventually("document.querySelector('th[aria-sort=descending]')?.textContent === 'count'")
+    page.press("Enter")
+    page.eventually("document.querySelector('th[aria-sort=ascending]')?.textContent === 'count'")
+    page.close()
+
+
+def test_a_query_and_one_that_is_refused(chromium: browser.Browser, demo: str) -> None:
+    page = opened(chromium, demo, "#/sql?sql=SELECT%20count(*)%20AS%20n%20FROM%20events")
+    page.run("document.querySelector('button.main').click()")
+    page.eventually("document.querySelector('.table tbody td')?.textContent === '5868'")
+    page.run(
+        "{ const box = document.querySelector('textarea'); box.value = \"SELECT * FROM read_csv('/etc/passwd')\";"
+        " box.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    page.run("document.querySelector('button.main').click()")
+    page.eventually("document.querySelector('[role=alert]')?.textContent.includes('only read')")
+    page.close()
 
 
 def test_a_wrong_token_is_a_sentence(chromium: browser.Browser, demo: str) -> None:
     page = chromium.page(demo.replace("token=", "token=x"), 1280)
     page.eventually("!!document.querySelector('[role=alert]')")
     assert "stepscope view" in page.run("document.querySelector('[role=alert]').textContent")
+    page.close()

@@ -35,8 +35,8 @@ function Opened({ report }: { report: Report }) {
   const Component = current?.component;
   return (
     <div class="shell">
-      <a class="skip" href={`#/${current?.id}`} onClick={() => main.current?.focus()}>Skip to the page</a>
       <nav aria-label="Pages">
+        <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip to the page</button>
         <a class="brand" href={href("overview")}>stepscope</a>
         {GROUPS.map((group) => {
           const pages = shown.filter((page) => page.group === group);

@@ -1,0 +1,48 @@
+"""Opening pages of a served recording in the browser of the tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import browser
+
+ROOT = Path(__file__).resolve().parents[2]
+READY = (
+    "!!document.querySelector('.shell main :is(h1, .timeline, canvas)') "
+    "&& !document.querySelector('progress, [aria-busy=true]')"
+)
+
+
+def opened(chromium: browser.Browser, address: str, place: str = "", scheme: str = "light") -> browser.Page:
+    """A page in a window of 1280 by 800."""
+    page = chromium.page(address + place, 1280, scheme, 800)
+    page.eventually(READY)
+    return page
+
+
+def go(page: browser.Page, place: str) -> None:
+    """Follow a link to another place of the same page, such as `#/kernels`."""
+    page.run(f"location.hash = {place!r}")
+    page.eventually(f"document.querySelector('.shell > nav [aria-current=page]')?.hash === {place.split('?')[0]!r}")
+    page.eventually(READY)
+
+
+def listed(page: browser.Page) -> list[str]:
+    """Places of all pages in the navigation."""
+    found: list[str] = page.run("[...document.querySelectorAll('.shell > nav li a')].map(link => link.hash)")
+    return found
+
+
+def axe() -> Path | None:
+    """Axe-core, as `AXE_FOR_TESTS` names it, or as `npm ci` in `page` installs it."""
+    named = os.environ.get("AXE_FOR_TESTS")
+    path = Path(named) if named else ROOT / "page" / "node_modules" / "axe-core" / "axe.min.js"
+    return path if path.is_file() else None
+
+
+def violations(page: browser.Page) -> list[Any]:
+    """What axe has to complain about: the rule, and an element."""
+    found: list[dict[str, Any]] = page.run("axe.run({resultTypes: ['violations']}).then(result => result.violations)")
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]][:3]) for one in found]
