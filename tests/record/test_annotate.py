@@ -97,5 +97,5 @@ def test_what_can_not_be_parsed(fakes: None, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no recording of an NPU"):
         parse(tmp_path, 1)
     (tmp_path / "a_1_ascend_pt").mkdir()
-    with pytest.raises(UserError, match="torch_npu, which parses"):
+    with pytest.raises(UserError, match="torch_npu is not installed"):
         parse(tmp_path, 1)
