@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,17 @@ def test_gemms_in_fp32_are_told_of_mixed_precision_and_tf32() -> None:
     assert "bfloat16" in draft.actions[0].after
     assert "GradScaler" not in draft.actions[0].after
     assert "set_float32_matmul_precision" in draft.actions[1].after
+
+
+@pytest.mark.parametrize(
+    ("classes", "first"),
+    [(("gemm", "convolution"), "Matrix"), (("convolution", "gemm"), "Convolutions"), (("attention",), "Attention")],
+)
+def test_the_title_names_what_takes_most_of_the_time(classes: tuple[str, ...], first: str) -> None:
+    values = given(0.9, 0.5)
+    values[in_sixteen_bits] = replace(values[in_sixteen_bits], classes=classes)  # type: ignore[type-var]
+    (draft,) = drafts("KRN001", values)
+    assert draft.title.split()[0] == first
 
 
 def test_the_change_scales_each_kernel_and_halves_what_follows() -> None:

@@ -105,6 +105,7 @@ def test_tf32_is_no_fp32_and_convolutions_are_left_where_one_uses_it() -> None:
     assert s(in_tf32).event.size == 0
     found = s(in_sixteen_bits)
     assert found.rounded
+    assert found.classes == ("convolution",)
     assert found.factor.tolist() == pytest.approx([1 / 3, 156 / 312])
 
 
@@ -116,6 +117,7 @@ def test_what_multiplies_matrices_in_fp32_does_so_in_16_bits_on_any_device() -> 
         facts.kernel(name, 1_000 * at, 100, launch=(1_000 * at, 5), dtype=dtype)
     found = Signals.of(facts.trace())(in_sixteen_bits)
     assert (found.dtype, found.rounded) == ("fp16", True)
+    assert found.classes == ("gemm", "convolution")
     assert found.factor.tolist() == pytest.approx([1 / 3, 1 / 2])
     assert found.of_eligible == pytest.approx(2 / 3)
 

@@ -27,6 +27,7 @@ Only a run shows whether the model tolerates 16 bits. Kernels whose names do not
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled, scaled_each
@@ -45,6 +46,12 @@ _TF32 = Action(
     after='torch.set_float32_matmul_precision("high")\nmodel = Model()',
     page="amp",
 )
+#: By the class that takes most of the time.
+_TITLES: Final = {
+    "gemm": "Matrix multiplications run without tensor cores",
+    "convolution": "Convolutions run without tensor cores",
+    "attention": "Attention runs without tensor cores",
+}
 #: TF32 is NVIDIA's type, HF32 Ascend's.
 _ROUNDED = " or rounded from it (TF32, HF32)"
 
@@ -65,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         else ""
     )
     yield Draft(
-        title="Matrix multiplications run without tensor cores",
+        title=_TITLES[found.classes[0]],
         summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
         f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on tensor "
         f"cores it would be about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}."

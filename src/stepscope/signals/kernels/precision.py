@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.peaks import MATRIX_CLASSES
 from stepscope.model.devices import Device
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.shared.gemms import Gemms, gemms
@@ -32,6 +33,8 @@ _GENERATIONS: Final = (
 #: No GEMM is assumed to come closer to its least time than this: the best of the shared recordings of large GEMMs
 #: on A100, H100 and MI300 come to about 0.8.
 _REACHED: Final = 0.8
+#: Classes with less of the time are not named.
+_CLASS: Final = 0.1
 #: In a convolutional network, pointwise operations and batch normalisation take the type of the convolution before
 #: them. In a transformer, layer normalisation and the residuals stay in fp32 under automatic mixed precision.
 _FOLLOWERS_SQL: Final = """
@@ -52,6 +55,7 @@ class Narrower:
         rounded: Whether some of them round their operands from fp32 (TF32, HF32).
         followers: int64[m], other kernels that would move half the bytes then.
         followers_ns: Their time.
+        classes: Classes of these n kernels with a tenth of their time or more, the one with most time first.
         of_eligible: Their time as a share of all GEMMs, attention and convolutions.
         of_step: Their time as a share of the recorded steps.
     """
@@ -65,6 +69,7 @@ class Narrower:
     of_eligible: float
     of_step: float
     followers_ns: int = 0
+    classes: tuple[str, ...] = ("gemm",)
 
     @property
     def longest(self) -> Ids:
@@ -166,7 +171,15 @@ def _chosen(
         np.zeros(0, np.int64),
         float(dur.sum()) / total if total else 0.0,
         float(dur.sum()) / s(recorded_ns),
+        classes=_classes(found, mine),
     )
+
+
+def _classes(found: Gemms, mine: Ids) -> tuple[str, ...]:
+    total = int(found.dur[mine].sum())
+    times = {name: int(found.dur[mine][found.is_class(name)[mine]].sum()) for name in MATRIX_CLASSES}
+    shown = [name for name in times if times[name] >= _CLASS * total and times[name]]
+    return tuple(sorted(shown, key=lambda name: -times[name])) or ("gemm",)
 
 
 def _factors(known: Device, found: Gemms, mine: Ids, after: tuple[int, float]) -> NDArray[np.float64]:
