@@ -74,7 +74,7 @@ def host_work(trace: Trace) -> Intervals:
     quiet = quiet - _unseen_calls(trace, hosts)
     long = quiet.ends - quiet.starts >= least
     found = Intervals(quiet.starts[long], quiet.ends[long]) | (quiet & _messages(trace, hosts))
-    return found - first_operators(trace)
+    return found - trace.once(first_operators)
 
 
 def _unseen_calls(trace: Trace, hosts: HostStates) -> Intervals:
@@ -111,7 +111,7 @@ def first_calls(trace: Trace) -> Intervals:
     calls = calls[np.lexsort((spans.id[calls], spans.ts[calls]))]
     first = calls[np.unique(spans.name[calls], return_index=True)[1]]
     first = first[spans.dur[first] >= LOADING_NS]
-    return Intervals.union_of(spans.ts[first], spans.ts[first] + spans.dur[first]) | first_operators(trace)
+    return Intervals.union_of(spans.ts[first], spans.ts[first] + spans.dur[first]) | trace.once(first_operators)
 
 
 def first_operators(trace: Trace) -> Intervals:
@@ -119,20 +119,21 @@ def first_operators(trace: Trace) -> Intervals:
 
     They load a library, create its handle or try its algorithms. An operator that is long because of its input's size
     takes that time again, and is left out. A later one counts, too, if the profiler saw code being loaded in it: a new
-    size takes a new kernel.
+    size takes a new kernel. Ask for it with `Trace.once`.
     """
     spans, work = Spans(trace), DeviceWork.of(trace)
     launches = spans.rows(np.unique(work.launch[work.are("compute") & work.launched]))
     around = np.unique(spans.around[launches])
     ops = around[(around >= 0) & spans.of("op")[around]]
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
+    marks = _code_loading(spans)
     starts, ends = [], []
     for same in np.split(ops, np.flatnonzero(np.diff(spans.name[ops])) + 1):
         if not same.size:
             continue
         took, usual = spans.dur[same], float(np.median(spans.dur[same]))
         first = np.arange(same.size) == 0
-        loads = _loading_in(spans, same) & (first | (took >= _LOADED_TIMES * usual))
+        loads = _loading_in(marks, spans, same) & (first | (took >= _LOADED_TIMES * usual))
         if same.size >= _LATER:
             loads |= first & (took >= _FIRST_TIMES * float(np.median(took[1:])))
         loads &= took >= LOADING_NS
@@ -141,13 +142,16 @@ def first_operators(trace: Trace) -> Intervals:
     return Intervals.union_of(np.array(starts, np.int64), np.array(ends, np.int64))
 
 
-def _loading_in(spans: Spans, events: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether the profiler marked, during each of these events, that the driver loaded code."""
+def _code_loading(spans: Spans) -> NDArray[Any]:
+    """When the profiler marked that the driver loads code, ascending."""
     names = [name_id for name_id, name in spans.trace.once(names_by_id).items() if _CODE_LOADING.search(name)]
-    marks = np.sort(spans.ts[spans.of("overhead") & np.isin(spans.name, names)])
-    held: NDArray[np.bool_] = np.searchsorted(marks, spans.ts[events] + spans.dur[events]) > np.searchsorted(
-        marks, spans.ts[events]
-    )
+    return np.sort(spans.ts[spans.of("overhead") & np.isin(spans.name, names)]) if names else np.zeros(0, np.int64)
+
+
+def _loading_in(marks: NDArray[Any], spans: Spans, events: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether any of these marks is within each event."""
+    starts = spans.ts[events]
+    held: NDArray[np.bool_] = np.searchsorted(marks, starts + spans.dur[events]) > np.searchsorted(marks, starts)
     return held
 
 

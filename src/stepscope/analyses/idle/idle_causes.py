@@ -85,17 +85,21 @@ def idle_parts(trace: Trace) -> list[tuple[DeviceTime, IdleParts]]:
         MissingInputError: The recording has no device activity.
     """
     devices, windows = trace.once(device_times), trace.once(step_windows)
-    rows, waits, hosts = activities(trace), stream_waits(trace), trace.once(host_states)
+    hosts = trace.once(host_states)
+    # They read columns of all events; what is worked on below takes as much memory.
+    told = [trace.once(one) for one in (host_work, unseen_work, first_calls)] if hosts is not None else []
+    rows, waits = activities(trace), stream_waits(trace)
     found = []
     busy = Intervals.union_of_all(device.busy for device in devices)
     for device in devices:
         lo = min(device.first, int(windows.starts.min(initial=device.first)))
         hi = max(device.last, int(windows.ends.max(initial=device.last)))
         mine = rows["device"] == (-1 if device.device is None else device.device)
-        gaps = find_gaps({name: column[mine] for name, column in rows.items()}, waits, lo, hi)
+        own = rows if mine.all() else {name: column[mine] for name, column in rows.items()}
+        gaps = find_gaps(own, waits, lo, hi)
         parts = explain(gaps, hosts)
         if hosts is not None:
-            parts = long_parts(parts, *(trace.once(one) for one in (host_work, unseen_work, first_calls)))
+            parts = long_parts(parts, *told)
             parts = behind_nothing(parts, busy)
         found.append((device, parts))
     return found

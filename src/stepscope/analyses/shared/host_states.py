@@ -16,6 +16,7 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times, partition
+from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Trace
 
 #: States, the most telling first: a thread is in the first one that covers an instant.
@@ -124,27 +125,38 @@ def host_states(trace: Trace) -> HostStates | None:
     feeders = _feeders(trace, events)
     if not recorded or not feeders:
         return None
-    rows, copies = _called(trace, feeders), _blocking_copies(trace)
-    layers = {feeder: _layers(feeder, rows, copies) for feeder in feeders}
+    layers = _layers(trace, feeders, _blocking_copies(trace))
     return HostStates(feeders, layers, recorded, events.on_host(_OF_PYTHON) > 0)
 
 
-def _called(trace: Trace, feeders: tuple[int, ...]) -> Columns:
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Calls of the runtime by what they do, as ids of names."""
+
+    waits: list[int]
+    allocates: list[int]
+    slows: list[int]
+
+    @classmethod
+    def of(cls, trace: Trace) -> _Names:
+        names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
+        tests = (runtime_names.is_synchronisation, runtime_names.is_allocation, runtime_names.is_profiler_overhead)
+        return cls(*(passing(names, test) for test in tests))
+
+
+def _called(spans: Spans, some: slice, feeders: tuple[int, ...], names: _Names) -> Columns:
     """States of the feeders and profiler overhead on any thread, as recorded: track, start, end and state."""
-    names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
-    spans = Spans(trace)
-    state = _STATES[spans.category]
-    at = np.flatnonzero((state >= 0) & (spans.dur > 0))
-    state, name, track = state[at], spans.name[at], spans.track[at]
+    state, dur = _STATES[spans.category[some]], spans.dur[some]
+    at = np.flatnonzero((state >= 0) & (dur > 0))
+    state, name, track = state[at], spans.name[some][at], spans.track[some][at]
     overhead = state == OVERHEAD
     # Querying whether the device is done does not wait for it.
-    state[(state == SYNC) & ~np.isin(name, passing(names, runtime_names.is_synchronisation))] = RUNTIME
-    state[np.isin(name, passing(names, runtime_names.is_allocation)) & ~overhead] = ALLOCATION
-    slowed = overhead & np.isin(name, passing(names, runtime_names.is_profiler_overhead))
+    state[(state == SYNC) & ~np.isin(name, names.waits)] = RUNTIME
+    state[np.isin(name, names.allocates) & ~overhead] = ALLOCATION
+    slowed = overhead & np.isin(name, names.slows)
     mine = np.flatnonzero(slowed | np.isin(track, feeders) & ~overhead)
-    at = at[mine]
-    ts = spans.ts[at]
-    return {"track": track[mine], "ts": ts, "stop": ts + spans.dur[at], "state": state[mine]}
+    ts = spans.ts[some][at[mine]]
+    return {"track": track[mine], "ts": ts, "stop": ts + dur[at[mine]], "state": state[mine]}
 
 
 def _blocking_copies(trace: Trace) -> Columns:
@@ -173,13 +185,18 @@ def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
     return tuple(track for _, _, track in sorted(found))
 
 
-def _layers(feeder: int, rows: Columns, copies: Columns) -> list[Intervals]:
-    """When a feeder was in each recorded state; profiler overhead on any thread counts for all of them."""
-    own = rows["track"] == feeder
-    layers = []
-    for state in _RECORDED:
-        mine = np.flatnonzero((rows["state"] == state) & (own | (state == OVERHEAD)))
-        layers.append(Intervals.union_of(rows["ts"][mine], rows["stop"][mine]))
-    mine = copies["track"] == feeder
-    layers[SYNC] |= Intervals.union_of(copies["ts"][mine], copies["stop"][mine])
-    return layers
+def _layers(trace: Trace, feeders: tuple[int, ...], copies: Columns) -> dict[int, list[Intervals]]:
+    """When each feeder was in each recorded state; profiler overhead on any thread counts for all of them."""
+    spans, names = Spans(trace), _Names.of(trace)
+    parts: dict[int, list[list[Intervals]]] = {feeder: [[] for _ in _RECORDED] for feeder in feeders}
+    for first in range(0, spans.dur.size, SIZES.nested_events):
+        rows = _called(spans, slice(first, first + SIZES.nested_events), feeders, names)
+        for feeder, layers in parts.items():
+            own = rows["track"] == feeder
+            for state in _RECORDED:
+                mine = np.flatnonzero((rows["state"] == state) & (own | (state == OVERHEAD)))
+                layers[state].append(Intervals.union_of(rows["ts"][mine], rows["stop"][mine]))
+    for feeder, layers in parts.items():
+        mine = copies["track"] == feeder
+        layers[SYNC].append(Intervals.union_of(copies["ts"][mine], copies["stop"][mine]))
+    return {feeder: [Intervals.union_of_all(layer) for layer in layers] for feeder, layers in parts.items()}

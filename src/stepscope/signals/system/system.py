@@ -68,14 +68,12 @@ def reading(s: Signals) -> Intervals:
     if not s.trace.columns(_DEVICE_SQL)["found"].any():
         loader = s.trace.columns(_LOADER_SQL)
         return calls - Intervals.union_of(loader["ts"], loader["stop"])
-    _need_waiting(s)
     return s(waiting) & calls
 
 
 @signal()
 def blocked(s: Signals) -> Intervals:
     """Part of that time in which the main thread waited for other threads, processes or the network."""
-    _need_waiting(s)
     calls = _calls(s, _WAITS)
     return s(waiting) & Intervals.union_of(*s(line).of(states.PYTHON, states.OTHER)) & calls
 
@@ -115,12 +113,6 @@ def blocking_calls(s: Signals) -> tuple[str, ...]:
 def reading_calls(s: Signals) -> tuple[str, ...]:
     """Calls that read or write files in which the main thread spends most of that time, the longest first."""
     return _names(s, s(reading), _READS)
-
-
-def _need_waiting(s: Signals) -> None:
-    """Abstain before computing `waiting`, which takes long, where its inputs are missing."""
-    s(line)
-    s.trace.once(device_times)
 
 
 def longest(found: Intervals, most: int = 10) -> tuple[tuple[int, int], ...]:
@@ -178,7 +170,8 @@ def _names(s: Signals, found: Intervals, names: tuple[str, ...]) -> tuple[str, .
 
 def _off_cpu(s: Signals) -> Intervals:
     """When the main thread was on no processor, from context-switch samples."""
-    rows = s.trace.columns(_ON_CPU_SQL, {"track": _main(s)})
+    switches = s.trace.scalar("SELECT count(*) FROM counters WHERE name = 'on CPU'")
+    rows = s.trace.columns(_ON_CPU_SQL, {"track": _main(s)}) if switches else {"ts": np.zeros(0, np.int64)}
     if not rows["ts"].size:
         raise MissingInputError(
             "the recording does not show when threads had a processor",
