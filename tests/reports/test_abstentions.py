@@ -20,6 +20,7 @@ from stepscope.readers.kineto.inputs import CHROME_NAME
 from stepscope.reports import build
 from stepscope.reports.health import Abstention, abstention_lines
 from stepscope.reports.hints import how_to_mark
+from stepscope.reports.ranks.question import Question
 from stepscope.reports.sections.health import missing
 from support import Facts
 
@@ -141,3 +142,16 @@ def test_a_setting_that_was_on_is_not_advised() -> None:
 )
 def test_steps_are_marked_as_the_program_can(program: Program, how: str) -> None:
     assert how_to_mark(program) == how
+
+
+def test_what_a_table_lacks_keeps_nothing_of_what_was_worked_on() -> None:
+    def run(_: Trace) -> Table:
+        raise MissingInputError("nothing of it")
+
+    facts = Facts()
+    facts.kernel("k", 0, 10)
+    analysis = Analysis(TableSchema("lacking", "Never there.", (Column("one", "int64", "One."),)), run)
+    trace = facts.trace()
+    answer = Question.of(trace, None, False).ask(analysis)
+    assert isinstance(answer, MissingInputError)
+    assert answer.__traceback__ is None

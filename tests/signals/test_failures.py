@@ -53,3 +53,34 @@ def test_sealed_signals_do_not_keep_the_trace() -> None:
     assert kept() is None
     with pytest.raises(MissingInputError, match="nothing of it; record it"):
         sealed(lacking)
+
+
+class Held:
+    """What a weak reference can be made to."""
+
+
+def test_what_is_missing_keeps_nothing_of_what_was_worked_on() -> None:
+    """However often it is asked for: raising an error adds frames to its traceback."""
+    held: list[weakref.ref[Held]] = []
+
+    def look() -> None:
+        large = Held()
+        held.append(weakref.ref(large))
+        raise MissingInputError("nothing of it")
+
+    @signal()
+    def lacking(_: Signals) -> int:
+        """Never there."""
+        look()
+        return 0
+
+    def ask(signals: Signals) -> None:
+        large = Held()
+        held.append(weakref.ref(large))
+        assert signals.maybe(lacking) is None
+
+    signals = Signals.of(Facts().trace())
+    for _ in range(2):
+        ask(signals)
+    gc.collect()
+    assert [one() for one in held] == [None] * 3

@@ -136,7 +136,7 @@ def over_ranks(trace: Trace, analysis: Analysis) -> Table:
         try:
             found.append(table_of(analysis, trace.rank(rank)).arrow)
         except MissingInputError as error:
-            missing = missing or error
+            missing = missing or error.without_traceback()
         if len(trace.ranks) > 1:
             give_back_rank()
     if missing is not None and not found:

@@ -52,3 +52,7 @@ class MissingInputError(StepscopeError):
         """The error for a kind of input that is not there."""
         absence = ABSENCES[needs]
         return cls(absence.message, hint=absence.hint, needs=needs)
+
+    def without_traceback(self) -> MissingInputError:
+        """A copy to be kept: the frames of a traceback keep all that they worked on in memory."""
+        return MissingInputError(self.message, hint=self.hint, needs=self.needs)

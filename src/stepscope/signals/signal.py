@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
@@ -116,8 +115,7 @@ class Signals:
             try:
                 values._known[one] = self(one)
             except MissingInputError as error:
-                # A copy has no traceback, whose frames refer to the trace.
-                values._known[one] = copy(error)
+                values._known[one] = error.without_traceback()
             except Exception as error:
                 if strict:
                     raise
@@ -136,10 +134,10 @@ class Signals:
             try:
                 self._known[wanted] = wanted.compute(self)
             except MissingInputError as error:
-                self._known[wanted] = error
+                self._known[wanted] = error.without_traceback()
         value = self._known[wanted]
         if isinstance(value, MissingInputError):
-            raise value
+            raise value.without_traceback()  # raising adds to the traceback
         return cast("T", value)
 
     def maybe(self, wanted: Signal[T]) -> T | None:

@@ -186,7 +186,7 @@ class Question:
         try:
             return table_of(analysis, self.whole, self.within, self.steps)
         except MissingInputError as error:
-            return error
+            return error.without_traceback()
         except Exception as error:
             if self.strict:
                 raise
