@@ -23,6 +23,7 @@ TRAINING = Program(kind="training", framework="pytorch", platform="cuda", langua
 PROGRAMS = {
     "training": TRAINING,
     "compiled": Program("training", "pytorch", "cuda", "python", compiled=True, loader=True),
+    "cpu": Program("training", "pytorch", "cpu", "python", loader=True),
     "pipeline": Program("training", "pytorch", "npu", "python", parallel=frozenset({"pipeline"})),
     "inference": Program("inference", "pytorch", "cuda", "python"),
     "rocm": Program("inference", "pytorch", "rocm", "python"),
@@ -43,6 +44,7 @@ _PYTORCH = r"torch|DataLoader|num_workers|prof\.step|emit_nvtx|model\(|optimizer
 #: What must not be said to each.
 FORBIDDEN = {
     "compiled": r"[Cc]ompile the model",
+    "cpu": r"pin_memory|page-locked",
     "pipeline": r"torch\.cuda|nvidia-smi|NCCL_|cuda[A-Z]|DistributedDataParallel\(model, grad",
     "device only": r"torch\.cuda|nvidia-smi|NCCL_|cuda[A-Z]|for p in model\.parameters\(\):\n +dist",
     "inference": r"backward\(\)|optimizer\.|DataLoader|num_workers|train\(batch\)",

@@ -25,9 +25,9 @@ Platform = Literal["cuda", "rocm", "npu", "xpu", "cpu", "other"]
 #: What a remedy may presuppose of the program; `stepscope.rules.fitting` decides for which programs it holds.
 Need = Literal[
     "pytorch", "python", "other python", "native", "kernels of its own", "directives", "openmp", "openacc", "cuda",
-    "rocm", "cuda or rocm", "npu", "may train", "trains", "infers", "serves", "loop of its own", "loads",
-    "not compiled", "compiled", "no graphs", "ddp", "fsdp", "gradients reduced by hand", "gradients are reduced",
-    "host not recorded", "vllm", "sglang", "llama.cpp",
+    "rocm", "cuda or rocm", "npu", "a device", "no device", "may train", "trains", "infers", "serves",
+    "loop of its own", "loads", "not compiled", "compiled", "no graphs", "ddp", "fsdp",
+    "gradients reduced by hand", "gradients are reduced", "host not recorded", "vllm", "sglang", "llama.cpp",
 ]  # fmt: skip
 
 

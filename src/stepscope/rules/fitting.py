@@ -29,6 +29,8 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "rocm": lambda p: p.platform == "rocm",
     "cuda or rocm": lambda p: p.platform in ("cuda", "rocm"),
     "npu": lambda p: p.platform == "npu",
+    "a device": lambda p: p.platform != "cpu",
+    "no device": lambda p: p.platform == "cpu",
     "may train": lambda p: p.kind in ("training", "unknown"),
     "trains": lambda p: p.trains,
     "infers": lambda p: p.infers,
@@ -79,6 +81,7 @@ _WORDS: Final[tuple[tuple[Need, re.Pattern[str]], ...]] = (
     ("cuda or rocm", re.compile(r"torch\.cuda|\bcuda[A-Z]|\bhip[A-Z]|CUDA_(?!VISIBLE)|NCCL_|CTAS|cudnn\.")),
     ("cuda", re.compile(r"nvidia-smi|CUDNN_ATTENTION|CUBLAS_|allow_tf32|nsys ")),
     ("rocm", re.compile(r"rocm-smi|VLLM_ROCM|rocm_fa|RCCL")),
+    ("a device", re.compile(r"pin_memory|page-locked")),
     ("loads", re.compile(r"\bDataLoader|num_workers|prefetch_factor|the loader\b|data loader|in loader\b")),
     (
         "may train",

@@ -37,13 +37,21 @@ from stepscope.signals.data.data import in_process, regular, wait_ns, wait_share
 from stepscope.signals.data.loader_activity import receiving, receiving_share
 from stepscope.signals.shared.idleness import data_wait_idle_ns
 
-_WORKERS = Action(
+_WORKERS_AND_DEVICE = Action(
     "Load batches in worker processes, a few per device, and let each prefetch",
     before="DataLoader(dataset, batch_size=64)",
     after="DataLoader(dataset, batch_size=64, num_workers=8, prefetch_factor=4,\n"
     "           persistent_workers=True, pin_memory=True)",
     page="data-loading",
 )
+_WORKERS_ALONE = Action(
+    "Load batches in worker processes, as many as the model's threads leave cores for",
+    before="DataLoader(dataset, batch_size=64)",
+    after="DataLoader(dataset, batch_size=64, num_workers=4, prefetch_factor=4, persistent_workers=True)",
+    needs=("no device",),
+    page="data-loading",
+)
+_WORKERS = (_WORKERS_AND_DEVICE, _WORKERS_ALONE)
 _MORE = Action(
     "Give the loader more workers or a deeper prefetch, until the wait is gone or the CPUs are busy",
     before="DataLoader(dataset, num_workers=2)",
@@ -88,7 +96,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="The step waits for data",
         summary=f"The step waits {duration(s(wait_ns))} ({percent(share)} of the step) for its batch; {text}.",
-        actions=_RECEIVE if taken_over else (_WORKERS if alone else _MORE, _CHEAPER),
+        actions=_RECEIVE if taken_over else (*(_WORKERS if alone else (_MORE,)), _CHEAPER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         most_ns=s(wait_ns),
         unlinked_ns=s.maybe(data_wait_idle_ns),
