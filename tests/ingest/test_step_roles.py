@@ -84,6 +84,21 @@ def test_a_step_begins_when_the_device_has_done_what_was_launched_before_the_rec
     assert trace.scalar("SELECT count(*) FROM kernels WHERE step IS NULL") == 1
 
 
+def test_what_a_queue_is_told_to_wait_for_is_recorded_when_it_is_told() -> None:
+    """CUPTI records such a wait when it is asked for, while the queue still has work of before the recording."""
+    f = Facts()
+    for number in range(3):
+        f.step(number, 1000 * number, 1000)
+    f.kernel("Stream Wait Event", 3, 1, launch=(2, 1), kind="sync")
+    for at in (0, 300, 1100):
+        f.kernel("earlier", at, 200)
+    for number in range(3):
+        f.kernel("mine", 1000 * number + 1310, 900, launch=(1000 * number + 5, 2))
+    trace = f.trace()
+    assert [row[:2] for row in table(trace)] == [(1300, 2210), (2210, 3210), (3210, 4210)]
+    assert trace.scalar("SELECT count(*) FROM kernels WHERE step IS NULL") == 3
+
+
 def test_a_step_begins_with_its_first_work_where_something_unrecorded_was_in_the_way() -> None:
     f = Facts()
     f.step(6, 0, 10 * MS)

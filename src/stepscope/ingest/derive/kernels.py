@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stepscope.ingest.derive.activities import COMM, COMPUTE, DerivedWork
+from stepscope.ingest.derive.activities import COMM, COMPUTE, SYNC, DerivedWork
 from stepscope.ingest.derive.costs import find_costs
 from stepscope.ingest.derive.device_events import device_events
 from stepscope.ingest.derive.host.surroundings import nullable
@@ -114,7 +114,8 @@ def _launches(steps: FoundSteps, work: RecordedWork, hosts: Hosts) -> Columns:
     if (launched < 0).any():
         at = steps.at(work.ts)
         if steps.marked:
-            at[backlog(work.by_track, work.numbers("track"), launched >= 0)] = -1
+            real = work.numbers("kind") != SYNC
+            at[backlog(work.by_track, work.numbers("track"), (launched >= 0) & real)] = -1
         columns["step"] = pc.coalesce(columns["step"], nullable(at, (at < 0) | (launched >= 0)))
     columns["graph"] = pc.if_else(_in_graph(work, found["launch"].fill_null(-1).to_numpy()), found["launch"], None)
     return columns

@@ -27,7 +27,8 @@ def backlog(by_track: NDArray[np.int64], track: NDArray[Any], launched: NDArray[
     Args:
         by_track: int64[n], positions sorted by track, then by time.
         track: int32[n] or int64[n].
-        launched: bool[n], whether the launch is recorded.
+        launched: bool[n], whether the launch is recorded; False for synchronisations, which CUPTI records when they
+            are asked for, however much work is queued before them.
     """
     found = np.zeros(track.size, np.bool_)
     for queue in np.split(by_track, np.flatnonzero(np.diff(track[by_track])) + 1):
@@ -44,8 +45,8 @@ def backlog_end(activities: DerivedWork, step_ns: int) -> int | None:
         activities: All device activities.
         step_ns: Length of the first step from its start on the host, in ns.
     """
-    earlier = backlog(activities.by_track, activities.track, activities.launch >= 0)
     working = activities.kind != SYNC
+    earlier = backlog(activities.by_track, activities.track, (activities.launch >= 0) & working)
     end: int | None = None
     if (earlier & working).any():
         end = int((activities.ts + activities.dur)[earlier & working].max())

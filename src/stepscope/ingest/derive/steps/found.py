@@ -125,7 +125,8 @@ class FoundSteps:
         if self.source == "whole" and working.any():
             first = int(activities.ts[working].min())
             # The recorded backlog counts as use of the device: it delays no other step.
-            queued = backlog(activities.by_track, activities.track, activities.launch >= 0) & working
+            launched = (activities.launch >= 0) & working
+            queued = backlog(activities.by_track, activities.track, launched) & working
             earlier = first if earlier is None or queued.any() else max(first, earlier)
         start[1:] = np.maximum(start[1:], np.maximum.accumulate(end)[:-1])
         if earlier is not None:
