@@ -103,5 +103,8 @@ RULE = Rule(
         Threshold("min_share", 0.02, "share", "The remedy is not known beforehand, so that it must promise something."),
     ),
     check=check,
-    symptom_of=("KRN001", "KRN002", "KRN003", "KRN004", "KRN005", "KRN007", "KRN008", "KRN009", "KRN010", "KRN013"),
-)
+    symptom_of=(
+        "KRN001", "KRN002", "KRN003", "KRN004", "KRN005", "KRN007", "KRN008", "KRN009", "KRN010", "KRN013", "CLU001",
+        "SYS004",
+    ),
+)  # fmt: skip
