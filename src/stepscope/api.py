@@ -62,8 +62,9 @@ class Trace:
     def tables(self) -> tuple[str, ...]:
         """The names that `table` knows: the tables of reports, then the canonical ones."""
         from stepscope.analyses.registry import analyses
+        from stepscope.cluster.tables import JOB_TABLES
 
-        return (*analyses(), *(name for name in BY_NAME if name not in analyses()))
+        return (*analyses(), *JOB_TABLES, *(name for name in BY_NAME if name not in analyses()))
 
     @property
     def steps(self) -> Table:
@@ -132,9 +133,12 @@ class Trace:
             MissingInputError: No rank has what the table is computed from.
         """
         from stepscope.analyses.registry import analyses, over_ranks
+        from stepscope.cluster.tables import JOB_TABLES
 
         if name in analyses():
             return over_ranks(self._trace, analyses()[name])
+        if name in JOB_TABLES:
+            return self.analyze(tables=[name]).tables[name]
         if name in BY_NAME:
             return self._trace.table(name)
         raise UserError(f"no table is called {name!r}", hint=choose(name, self.tables))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from stepscope.analyses.communication.matching import Matching
+from stepscope.analyses.communication.collective_transfers import calls_of
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.shared.job_size import JobSize
+from stepscope.cluster.job import JobParts
+from stepscope.cluster.part import groups_of
+from stepscope.cluster.tables import JOB_TABLES
 from stepscope.ingest.workers import MakeWorkers, processes
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.program import Program
+from stepscope.model.schema import TableSchema
 from stepscope.model.sizes import SIZES
 from stepscope.model.suggest import choose
+from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, HealthLine, abstention_lines, trace_lines
@@ -77,22 +82,26 @@ def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
     programs: dict[int, Program] = {}
     health: list[dict[str, Any]] = []
     lines: dict[int, list[RankLine]] = {}
+    job = JobParts()
     with TableParts(wanted) as parts:
         found = (
-            _ranks_here(trace, ranks, wanted, options, diagnosing)
+            _ranks_here(trace, ranks, wanted, options, diagnosing, job)
             if make is None
-            else _ranks_by_workers(trace, ranks, wanted, options, make, failed)
+            else _ranks_by_workers(trace, ranks, wanted, options, make, failed, job)
         )
         for result in found:
             parts.add(result.tables)
             abstentions += result.abstentions
             health += result.health
             lines[result.rank] = result.devices
+            if result.times is not None:
+                job.times[result.rank] = result.times
             if result.program is not None:
                 programs[result.rank] = result.program
             if diagnosing is not None and result.diagnosing is not None:
                 diagnosing.take(result.diagnosing)
         tables = parts.tables()
+    tables |= {name: run(job) for name, (_, run) in _job_tables(options, trace).items()}
     if not lines:
         raise UnusableInputError(failed[0].message, hint=failed[0].effect)
     merged = Abstention.merged(abstentions, len(lines))
@@ -116,21 +125,27 @@ def _ranks_here(
     wanted: list[Analysis],
     options: ReportOptions,
     diagnosing: Diagnosing | None,
+    job: JobParts,
 ) -> Iterator[RankResult]:
     """Analyse the ranks one after the other, each by several threads."""
     steps = steps_of_rank(trace, ranks, options.steps)
     look = diagnosing.look_at if diagnosing is not None else None
     total = len(ranks) * len(wanted)
+    # All recordings that are at hand are matched, also those that are not asked for.
+    for rank in trace.ranks if len(trace.ranks) > 1 and _job_tables(options, trace) else ():
+        one = trace.rank(rank)
+        job.add(rank, trace.recordings[rank], one.once(calls_of), groups_of(one))
     for position, rank in enumerate(ranks):
         done = count(position * len(wanted))
 
         def said(name: str, rank: int = rank, done: Iterator[int] = done) -> None:
             options.progress(f"rank {rank}: {name}", next(done), total)
 
-        question = Question.of(trace.rank(rank), steps[rank] if options.steps else None, options.strict)
+        one = trace.rank(rank)
+        question = Question.of(one, steps[rank] if options.steps else None, options.strict)
         yield question.result(wanted, look, bool(options.tables), said)
         if len(ranks) > 1:
-            del question
+            del one, question
             give_back_rank()
 
 
@@ -141,24 +156,24 @@ def _ranks_by_workers(
     options: ReportOptions,
     make: MakeWorkers,
     failed: list[HealthLine],
+    job: JobParts,
 ) -> Iterator[RankResult]:
     """Analyse the ranks as tasks: look at each for the others, then ask each with what these need to be known."""
     with make(len(ranks), memory_of(trace.recordings)) as workers:
         tasks = Ranks(trace, workers, options.strict, failed)
-        collectives, used = Matching(), list[int | None]()
-        steps, groups = dict[int, set[int]](), dict[int, frozenset[str]]()
+        used, steps = list[int | None](), dict[int, set[int]]()
         # All recordings that are at hand take part in matching, also those that are not asked for.
         for number, (rank, seen) in enumerate(tasks.surveyed(trace.ranks)):
             options.progress(f"rank {rank}: collectives", number, len(trace.ranks) + len(ranks))
-            groups[rank] = collectives.add(seen.calls)
+            job.add(rank, trace.recordings[rank], seen.calls, seen.groups)
             used += seen.used
             steps[rank] = seen.steps
-        job = JobSize.of({rank: trace.recordings[rank] for rank in groups}, used)
-        left = [rank for rank in ranks if rank in groups]
+        size = JobSize.of(job.recordings, used)
+        left = [rank for rank in ranks if rank in job.recordings]
         chosen = chosen_steps({rank: steps[rank] for rank in left}, options.steps)
         asked = (
             RankTask(
-                rank, trace.opening(rank), job, collectives.part(groups[rank]),
+                rank, trace.opening(rank), size, job.collectives.part(job.members[rank]),
                 tuple(analysis.name for analysis in wanted), bool(options.tables),
                 chosen[rank] if options.steps else None, None if options.tables else options.rules, options.strict,
             )
@@ -172,7 +187,15 @@ def _ranks_by_workers(
 def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:
     known = analyses()
     for name in names:
-        if name not in known:
-            raise UserError(f"no table is called {name!r}", hint=choose(name, known))
+        if name not in known and name not in JOB_TABLES:
+            raise UserError(f"no table is called {name!r}", hint=choose(name, [*known, *JOB_TABLES]))
     shown = names or (SHOWN if page else known)
     return [analysis for name, analysis in known.items() if name in shown]
+
+
+def _job_tables(options: ReportOptions, trace: Trace) -> Mapping[str, tuple[TableSchema, Callable[[JobParts], Table]]]:
+    """The wanted tables about all ranks together; none where there is one rank."""
+    if len(trace.ranks) < 2 and not options.tables:
+        return {}
+    shown = options.tables or (() if options.page else JOB_TABLES)
+    return {name: found for name, found in JOB_TABLES.items() if name in shown}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from stepscope.analyses.registry import analyses
+from stepscope.cluster.tables import JOB_TABLES
 from stepscope.comparison.catalogue import COMPARISON_TABLES
 from stepscope.model.schema import Column, TableSchema
 from stepscope.model.tables import TABLES
@@ -39,7 +40,7 @@ it says so.
 
 def groups() -> dict[str, tuple[TableSchema, ...]]:
     """The canonical tables, those of reports and those of comparisons, in order."""
-    reports = tuple(analysis.schema for analysis in analyses().values())
+    reports = (*(one.schema for one in analyses().values()), *(schema for schema, _ in JOB_TABLES.values()))
     return {"canonical": TABLES, "report": reports, "comparison": COMPARISON_TABLES}
 
 

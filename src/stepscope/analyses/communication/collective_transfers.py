@@ -24,17 +24,18 @@ from stepscope.model.trace import Trace
 #: those of one kind, negatively.
 _CALLS_SQL: Final = """
 SELECT c.rank, c.event, coalesce(k.device, -1)::INTEGER AS device, c."group", c.collective,
-    coalesce(c.bytes, -1) AS bytes, k.dur, coalesce(c.seq,
+    coalesce(c.bytes, -1) AS bytes, k.dur, k.ts + k.dur AS stop,
+    coalesce((c.rank, k.step) IN (SELECT (rank, step) FROM steps WHERE typical), false) AS typical, coalesce(c.seq,
         -row_number() OVER (PARTITION BY c.rank, k.device, c."group", c.collective ORDER BY k.ts, c.event)) AS key
 FROM collectives c JOIN ({work}) k ON k.rank = c.rank AND k.event = c.event
 WHERE c.collective NOT IN ('send', 'recv', 'send_recv') ORDER BY c.rank, c.event
 """
-_WORK_SQL: Final = "SELECT rank, event, device, ts, dur FROM kernels"
+_WORK_SQL: Final = "SELECT rank, event, device, ts, dur, step FROM kernels"
 #: Collectives that are known by the profiler's sums only are no device activities.
 _SUMMED_CALLS: Final = "FROM collectives ANTI JOIN kernels USING (rank, event) WHERE transfer_ns IS NOT NULL"
 _SUMMED_WORK_SQL: Final = f"""
 {_WORK_SQL} UNION ALL
-SELECT e.rank, e.id, NULL, e.ts, coalesce(e.dur, 0) FROM events e
+SELECT e.rank, e.id, NULL, e.ts, coalesce(e.dur, 0), e.step FROM events e
 JOIN (SELECT rank, event {_SUMMED_CALLS}) c ON c.rank = e.rank AND c.event = e.id
 """
 _TASKS_SQL: Final = """
@@ -130,6 +131,9 @@ def matching(job: Trace) -> Matching:
 
 
 def calls_of(trace: Trace) -> Calls:
-    """Calls of collectives, by rank and event: columns rank, event, device, group, collective, bytes, dur, key."""
+    """Calls of collectives, by rank and event: rank, event, device, group, collective, bytes, dur, stop, typical, key.
+
+    `stop` is their end, and `typical` whether they lie in a typical step.
+    """
     summed = trace.scalar(f"SELECT count(*) {_SUMMED_CALLS}")
     return trace.columns(_CALLS_SQL.format(work=_SUMMED_WORK_SQL if summed else _WORK_SQL))

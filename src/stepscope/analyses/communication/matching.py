@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,18 @@ class MatchedCollectives:
         key: int64[n], what distinguishes those of one size: `_natural` of the sequence number, or of the order.
         shortest: int64[n], shortest duration on any rank.
         devices: int64[n], how many devices took part.
+        total: int64[n], sum of their durations.
+        last: int64[n], the rank on which it was shortest: all others waited for it.
+        typical: int64[n], 1 if it lies in a typical step of every rank, else 0.
     """
 
     bytes: NDArray[np.int64]
     key: NDArray[np.int64]
     shortest: Times
     devices: NDArray[np.int64]
+    total: Times
+    last: NDArray[np.int64]
+    typical: NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -49,20 +55,24 @@ class Matching:
     def add(self, calls: Calls) -> frozenset[str]:
         """Add all calls of one or more ranks, none of which was added before; returns their groups."""
         groups = set()
-        for kind, rows in _by_kind(calls):
+        for kind, rows in by_kind(calls):
             groups.add(kind[0])
             size, key = calls["bytes"][rows], _natural(calls["key"][rows])
             once = Groups.by(size, key, calls["rank"][rows], calls["device"][rows]).first
             devices = Groups.by(size[once], key[once])
-            all_ = Groups.by(size, key)
-            shortest = all_.least(calls["dur"][rows])
-            self._merge(kind, MatchedCollectives(size[all_.first], key[all_.first], shortest, devices.count))
+            dur, each = calls["dur"][rows], Groups.by(size, key)
+            shortest = _shortest(each, dur)
+            new = MatchedCollectives(
+                size[each.first], key[each.first], dur[shortest], devices.count, each.sum(dur),
+                calls["rank"][rows][shortest].astype(np.int64), each.least(calls["typical"][rows].astype(np.int64)),
+            )  # fmt: skip
+            self._merge(kind, new)
         return frozenset(groups)
 
     def of(self, calls: Calls) -> tuple[Times, NDArray[np.int32]]:
         """Shortest duration on any rank and number of participants, of calls that were added; int64[n], int32[n]."""
         shortest, devices = np.zeros(calls["event"].size, np.int64), np.zeros(calls["event"].size, np.int32)
-        for kind, rows in _by_kind(calls):
+        for kind, rows in by_kind(calls):
             known = self._known[kind]
             size, key = calls["bytes"][rows], _natural(calls["key"][rows])
             both = Groups.by(np.concatenate([known.bytes, size]), np.concatenate([known.key, key]))
@@ -76,20 +86,33 @@ class Matching:
         """The collectives of some groups: what a rank of these needs to know."""
         return Matching({kind: known for kind, known in self._known.items() if kind[0] in groups})
 
+    def kinds(self) -> Iterator[tuple[Kind, MatchedCollectives]]:
+        """The collectives of each group and kind."""
+        yield from self._known.items()
+
     def _merge(self, kind: Kind, new: MatchedCollectives) -> None:
         old = self._known.get(kind)
         if old is None:
             self._known[kind] = new
             return
-        size, key = np.concatenate([old.bytes, new.bytes]), np.concatenate([old.key, new.key])
-        both = Groups.by(size, key)
+        columns = {one.name: np.concatenate([getattr(old, one.name), getattr(new, one.name)]) for one in fields(new)}
+        both = Groups.by(columns["bytes"], columns["key"])
+        shortest = _shortest(both, columns["shortest"])
         self._known[kind] = MatchedCollectives(
-            size[both.first], key[both.first], both.least(np.concatenate([old.shortest, new.shortest])),
-            both.sum(np.concatenate([old.devices, new.devices])),
+            columns["bytes"][both.first], columns["key"][both.first], columns["shortest"][shortest],
+            both.sum(columns["devices"]), both.sum(columns["total"]), columns["last"][shortest],
+            both.least(columns["typical"]),
         )  # fmt: skip
 
 
-def _by_kind(calls: Calls) -> Iterator[tuple[Kind, NDArray[np.int64]]]:
+def _shortest(groups: Groups, dur: Times) -> NDArray[np.int64]:
+    """Row of the shortest duration of each group, the first of several."""
+    order = np.lexsort((dur, groups.index))
+    found: NDArray[np.int64] = order[np.searchsorted(groups.index[order], np.arange(groups.count.size))]
+    return found
+
+
+def by_kind(calls: Calls) -> Iterator[tuple[Kind, NDArray[np.int64]]]:
     """Group and kind of collective, with the rows that have it."""
     if not calls["event"].size:
         return

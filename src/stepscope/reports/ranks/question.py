@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from stepscope.analyses.program import PROGRAM, program_of
 from stepscope.analyses.registry import Analysis, table_of
+from stepscope.analyses.shared.job_size import job_size
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.stepgraph import StepGraph
+from stepscope.cluster.part import RankTimes, times_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
 from stepscope.model.recording import Recording
@@ -47,6 +49,7 @@ class RankResult:
         program: What it ran; None where nothing could be told, or was asked.
         health: Rows of its table `health`.
         devices: One line per device used.
+        times: Where its mean typical step goes; None where that was not asked, or is not known.
         diagnosing: What the rules found on it; None where they were not asked, or have been told already.
     """
 
@@ -56,6 +59,7 @@ class RankResult:
     program: Program | None
     health: list[dict[str, Any]]
     devices: list[RankLine]
+    times: RankTimes | None = None
     diagnosing: Diagnosing | None = None
 
 
@@ -130,7 +134,7 @@ class Question:
         used = [(row["device"], row["name"]) for row in self.whole.rows(_DEVICES_SQL)] or [(None, None)]
         lines = [RankLine(rank, device, name, recording.world_size) for device, name in used]
         health = self.whole.table("health").records()
-        return RankResult(rank, tables, abstentions, program if told else None, health, lines)
+        return RankResult(rank, tables, abstentions, program if told else None, health, lines, self.times())
 
     def ask_all(self, wanted: Sequence[Analysis], look: Look | None) -> Iterator[tuple[str, _Answer]]:
         """Yield the name and answer of each question, several at a time, each thread on its own connection.
@@ -175,6 +179,17 @@ class Question:
             if self.strict:
                 raise
             return Abstention.failing(PROGRAM.name, error, self.recording)
+
+    def times(self) -> RankTimes | None:
+        """Where the mean typical step goes; None if that is not known, or not asked of a rank on its own."""
+        if self.whole.job.once(job_size).ranks < 2:
+            return None
+        try:
+            return times_of(self.whole)
+        except Exception:
+            if self.strict:
+                raise
+            return None
 
     def forget(self) -> None:
         """Keep nothing large for other questions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 import pyarrow as pa
 
@@ -12,6 +13,9 @@ from stepscope.analyses.registry import Analysis
 from stepscope.model.process.scratch import scratch_folder
 from stepscope.model.sizes import SIZES
 from stepscope.model.table import Table, arrow_schema
+
+#: Many small tables take far more memory than one of all their rows.
+_PARTS: Final = 64
 
 
 class TableParts:
@@ -32,6 +36,8 @@ class TableParts:
         for name, table in tables.items():
             self._parts[name].append(table)
             self._bytes += table.nbytes
+            if len(self._parts[name]) == _PARTS:
+                self._parts[name] = [pa.concat_tables(self._parts[name]).combine_chunks()]
         if self._bytes > SIZES.kept_tables:
             self._spill()
 

@@ -10,6 +10,7 @@ from stepscope.analyses.communication.collective_transfers import calls_of, matc
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.analyses.registry import analyses
 from stepscope.analyses.shared.job_size import JobSize, job_size, used_devices
+from stepscope.cluster.part import GroupPart, groups_of
 from stepscope.ingest.workers import WorkerDiedError, Workers, in_order
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.footprint import give_back_rank
@@ -34,11 +35,13 @@ class Survey:
         calls: Its calls of collectives.
         used: Numbers of its devices in use.
         steps: Its steps.
+        groups: Its process groups.
     """
 
     calls: Calls
     used: list[int | None]
     steps: set[int]
+    groups: list[GroupPart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ def survey(task: tuple[int, Callable[[], Trace]]) -> Survey:
     """Look at a rank for the others."""
     with task[1]() as trace:
         steps = {row["step"] for row in trace.rows("SELECT step FROM steps")}
-        return Survey(trace.once(calls_of), used_devices(trace), steps)
+        return Survey(trace.once(calls_of), used_devices(trace), steps, groups_of(trace))
 
 
 def analyse(task: RankTask) -> RankResult:

@@ -1,0 +1,114 @@
+"""Which ranks make the others wait, how long, and what is different about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median, median_low
+from typing import Final
+
+import numpy as np
+
+from stepscope.cluster.job import JobParts
+from stepscope.cluster.part import RankTimes
+from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, number, text
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+
+#: What costs less of a step is not worth looking for.
+_LEAST: Final = 0.01
+#: A rank makes others wait if that is so many deviations above what ranks usually do.
+_DEVIATIONS: Final = 5
+#: The median absolute deviation of a normal distribution times this is its standard deviation.
+_NORMAL: Final = 1.4826
+#: From here on msprof-analyze calls computing and idle times of ranks different.
+_DIFFERENT: Final = 1.05
+
+SLOW_RANKS: Final = TableSchema(
+    "slow_ranks",
+    "Each rank in the mean typical step of its own, the one that others wait for most first. The rank on which a "
+    "collective takes least has come last to it: the others wait for it. Collectives match by group and sequence "
+    "number, else by order; those that only one rank at hand took part in are not counted.",
+    (
+        RANK,
+        text("host", "Its host; null if not recorded.", nullable=True),
+        flag("slow", "Whether the others wait for it 1 % of the step or more, and much longer than for most ranks "
+             "(five deviations above the median)."),
+        text("reason", "What is different: `compute` takes 5 % longer than on the others; `host`: its device idles or "
+             "copies longer, by 1 % of the step; `link or unknown`: neither. Null for others.", nullable=True),
+        ns("caused_ns", "Mean time per step that the others of its groups wait for it.", nullable=True),
+        count("last", "Collectives in typical steps to which it came last."),
+        count("collectives", "Collectives in typical steps that it took part in with others at hand."),
+        ns("waited_ns", "Time per step in which it waits for others in collectives.", nullable=True),
+        ns("step_ns", "Length of the mean typical step.", nullable=True),
+        ns("compute_ns", "Computing, as in `step_budget`.", nullable=True),
+        ns("exposed_comm_ns", "Communication without computing.", nullable=True),
+        ns("exposed_copy_ns", "Copies without either.", nullable=True),
+        ns("idle_ns", "The rest.", nullable=True),
+        number("compute_ratio", "compute_ns over the median of all ranks.", nullable=True),
+        fraction("idle_excess", "Idle and exposed copies beyond the median of all ranks, as a share of the step; may "
+                 "be negative.", nullable=True),
+        Column("steps", "int32", "Typical steps.", "count", True),
+    ),
+)  # fmt: skip
+
+
+def slow_ranks(job: JobParts) -> Table:
+    """The ranks, the one that others wait for most first."""
+    caused, last, part = _awaited(job)
+    steps = {rank: times.steps for rank, times in job.times.items()}
+    per_step = {rank: caused[rank] // steps[rank] for rank in steps}
+    slow = _outliers(per_step, job.times)
+    usual = [times for rank, times in job.times.items() if rank not in slow] or list(job.times.values())
+    compute = median(times.compute_ns for times in usual) if usual else 0
+    idle = median(times.idle_ns + times.exposed_copy_ns for times in usual) if usual else 0
+    rows: list[tuple[object, ...]] = []
+    for rank in sorted(job.recordings, key=lambda rank: (-per_step.get(rank, 0), rank)):
+        times = job.times.get(rank)
+        if times is None:
+            rows.append((rank, job.host(rank), False, None, None, last[rank], part[rank], *[None] * 9))
+            continue
+        ratio = times.compute_ns / compute if compute else None
+        excess = (times.idle_ns + times.exposed_copy_ns - idle) / max(times.step_ns, 1)
+        rows.append(
+            (
+                rank, job.host(rank), rank in slow, _reason(ratio, excess) if rank in slow else None, per_step[rank],
+                last[rank], part[rank], times.waited_ns, times.step_ns, times.compute_ns, times.exposed_comm_ns,
+                times.exposed_copy_ns, times.idle_ns, ratio, excess, times.steps,
+            )
+        )  # fmt: skip
+    return Table.from_rows(SLOW_RANKS, rows)
+
+
+def _awaited(job: JobParts) -> tuple[Counter[int], Counter[int], Counter[int]]:
+    """By rank: how long the others waited for it in typical steps in ns, in how many collectives, and of how many."""
+    caused, last, part = Counter[int](), Counter[int](), Counter[int]()
+    for (group, _), known in job.collectives.kinds():
+        mine = (known.devices > 1) & (known.typical > 0)
+        waited = (known.total - known.shortest * known.devices)[mine] // (known.devices[mine] - 1)
+        for rank in np.unique(known.last[mine]).tolist():
+            those = known.last[mine] == rank
+            caused[rank] += int(waited[those].sum())
+            last[rank] += int(np.count_nonzero(those))
+        for rank, groups in job.members.items():
+            if group in groups:
+                part[rank] += int(np.count_nonzero(mine))
+    return caused, last, part
+
+
+def _outliers(caused: dict[int, int], times: dict[int, RankTimes]) -> set[int]:
+    if len(caused) < 2:
+        return set()
+    # The lower of two middle values: of two ranks one can be slow.
+    usual = median_low(caused.values())
+    deviation = _NORMAL * median_low(abs(value - usual) for value in caused.values())
+    return {
+        rank
+        for rank, value in caused.items()
+        if value >= _LEAST * times[rank].step_ns and value > usual + _DEVIATIONS * deviation
+    }
+
+
+def _reason(compute: float | None, excess: float) -> str:
+    if compute is not None and compute >= _DIFFERENT:
+        return "compute"
+    return "host" if excess >= _LEAST else "link or unknown"

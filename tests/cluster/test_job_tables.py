@@ -1,0 +1,174 @@
+"""Tables about a job's ranks together: who is slow, clocks of hosts, groups of parallelism."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.support import recorded_trace
+
+from stepscope.cluster.clock_offsets import clock_offsets
+from stepscope.cluster.job import JobParts
+from stepscope.cluster.parallel_groups import parallel_groups
+from stepscope.cluster.part import GroupPart, RankTimes
+from stepscope.cluster.slow_ranks import slow_ranks
+from stepscope.ingest import Options, open_trace
+from stepscope.model.recording import Recording
+from stepscope.reports.build import ReportOptions, build_report
+from stepscope.simulate import SimJob, simulate
+
+#: A step of 10 ms in which a rank computes 6 ms, idles 1 ms and waits for the rest.
+TIMES = RankTimes(2, 10_000_000, 6_000_000, 3_000_000, 0, 1_000_000, 0)
+
+
+def calls(rank, durations, stops, group="0", name="all_reduce"):
+    """Calls of one collective after the other, with these durations and ends, in typical steps."""
+    number = len(durations)
+    return {
+        "rank": np.full(number, rank, np.int32), "event": np.arange(number), "device": np.zeros(number, np.int32),
+        "group": np.array([group] * number), "collective": np.array([name] * number), "bytes": np.full(number, 1 << 20),
+        "dur": np.array(durations, np.int64), "stop": np.array(stops, np.int64), "typical": np.ones(number, np.bool_),
+        "key": np.arange(number),
+    }  # fmt: skip
+
+
+def job(durations, stops=None, *, hosts=None, times=None, groups=None):
+    parts = JobParts()
+    for rank, row in enumerate(durations):
+        recording = Recording(f"{rank}", "kineto", rank, len(durations), (hosts or {}).get(rank), 10**18)
+        ends = stops[rank] if stops is not None else np.arange(len(row)) * 10**6
+        parts.add(rank, recording, calls(rank, row, ends), (groups or {}).get(rank, []))
+        parts.times[rank] = (times or {}).get(rank, TIMES)
+    return parts
+
+
+def test_the_rank_that_comes_last_makes_the_others_wait():
+    """Rank 2 takes 100 µs in each collective, the others 1,100: they wait 1 ms for it, 4 times in 2 steps."""
+    slow = replace(TIMES, compute_ns=7_000_000)
+    parts = job([[1_100_000] * 4, [1_100_000] * 4, [100_000] * 4, [1_100_000] * 4], times={2: slow})
+    first, *others = slow_ranks(parts).records()
+    assert {name: first[name] for name in ("rank", "slow", "reason", "caused_ns", "last", "collectives")} == {
+        "rank": 2, "slow": True, "reason": "compute", "caused_ns": 2_000_000, "last": 4, "collectives": 4,
+    }  # fmt: skip
+    assert [(row["caused_ns"], row["slow"], row["reason"]) for row in others] == [(0, False, None)] * 3
+
+
+@pytest.mark.parametrize(
+    ("times", "reason"),
+    [
+        (replace(TIMES, idle_ns=1_100_000), "host"),
+        (replace(TIMES, idle_ns=1_090_000), "link or unknown"),
+        (replace(TIMES, compute_ns=6_300_000), "compute"),
+        (replace(TIMES, compute_ns=6_290_000), "link or unknown"),
+    ],
+    ids=["idles", "just misses idling", "computes", "just misses computing"],
+)
+def test_the_reason_is_what_differs_from_the_others(times, reason):
+    parts = job([[100_000], *[[400_000]] * 3], times={0: times})
+    assert slow_ranks(parts).records()[0]["reason"] == reason
+
+
+def test_waits_below_a_hundredth_of_the_step_make_no_rank_slow():
+    for wait, slow in ((200_000, True), (199_000, False)):  # over two steps of 10 ms
+        parts = job([[100_000], *[[100_000 + wait]] * 3])
+        assert any(slow_ranks(parts).column("slow")) is slow
+
+
+def test_ranks_recorded_at_other_steps_are_not_matched():
+    parts = job([[400_000] * 2, [100_000] * 2])
+    other = calls(2, [50_000] * 2, [0, 0])
+    parts.add(2, Recording("2", "kineto", 2, 3), {**other, "key": other["key"] + 100}, [])
+    rows = {row["rank"]: row for row in slow_ranks(parts).records()}
+    assert (rows[1]["last"], rows[0]["last"], rows[2]["last"]) == (2, 0, 0)
+    assert clock_offsets(parts).records()[2]["collectives"] == 0
+
+
+def test_offsets_of_clocks_are_those_of_hosts():
+    """Host b is 3 ms ahead; ends differ by up to 1 µs, so that its offset is sure and that of c is not."""
+    draw = np.random.default_rng(1)
+    ends = np.arange(50) * 10**6
+    ahead = {"a": 0, "b": 3_000_000, "c": 50}
+    hosts = dict(enumerate("aabbcc"))
+    stops = [ends + ahead[host] + draw.integers(-500, 500, 50) for host in hosts.values()]
+    rows = clock_offsets(job([[1_000] * 50] * 6, stops, hosts=hosts)).records()
+    assert [row["collectives"] for row in rows] == [100] * 6
+    assert rows[2]["offset_ns"] == rows[3]["offset_ns"] == pytest.approx(3_000_000, abs=300)
+    assert [row["sure"] for row in rows] == [False, False, True, True, False, False]
+    assert all(100 <= row["residual_ns"] <= 500 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("description", "name", "kinds", "size", "parallelism", "told_by"),
+    [
+        ("DATA_PARALLEL_GROUP", "1", ("all_reduce",), 4, "data", "name"),
+        ("dp_cp", "586", ("reduce_scatter",), 4, "data", "name"),
+        ("tp", "5", ("all_reduce",), 4, "tensor", "name"),
+        ("PIPELINE_MODEL_PARALLEL_GROUP", "9", ("send", "recv"), 2, "pipeline", "name"),
+        ("EXPERT_DATA_PARALLEL_GROUP", "9", ("all_to_all",), 4, "expert", "name"),
+        ("cp", "9", ("send_recv",), 2, "context", "name"),
+        ("default_pg", "0", ("all_reduce",), 4, "data", "traffic"),
+        ("default_pg", "0", ("broadcast",), 4, "world", "name"),
+        ("", "7", ("send", "recv"), 2, "pipeline", "traffic"),
+        ("", "7", ("all_to_all",), 4, "expert", "traffic"),
+        ("", "7", ("all_reduce",), 2, None, None),
+    ],
+)
+def test_groups_are_told_by_their_names_or_traffic(description, name, kinds, size, parallelism, told_by):
+    group = GroupPart(name, description, tuple(range(size)), size, kinds, 3, 1024)
+    parts = job([[1]] * 4, hosts={0: "a", 1: "a", 2: "b", 3: "b"}, groups={rank: [group] for rank in range(size)})
+    [row] = parallel_groups(parts).records()
+    assert (row["parallelism"], row["told_by"]) == (parallelism, told_by)
+    assert (row["ranks"], row["at_hand"], row["calls"], row["bytes"]) == (
+        list(range(size)),
+        size,
+        3 * size,
+        1024 * size,
+    )
+    assert (row["hosts"], row["across_hosts"]) == ((2, True) if size == 4 else (1, False))
+
+
+def test_eight_simulated_ranks_with_a_slow_device_and_clocks_that_differ(tmp_path):
+    simulate(
+        SimJob(ranks=8, ranks_per_host=2, layers=1, steps=4, noise=0.02, slow_rank=5, slow_factor=4.0,
+               clock_offset_ns=2_000_000, hidden=1024, python_ns=500), tmp_path / "job")  # fmt: skip
+    with open_trace(tmp_path / "job", Options(store=tmp_path / "store")) as trace:
+        tables = build_report(
+            trace, ReportOptions(tables=("slow_ranks", "clock_offsets", "parallel_groups"), strict=True)
+        ).tables
+    first, *others = tables["slow_ranks"].records()
+    assert (first["rank"], first["slow"], first["reason"]) == (5, True, "compute")
+    assert not any(row["slow"] for row in others)
+    offsets = tables["clock_offsets"].column("offset_ns")
+    assert offsets == pytest.approx([rank // 2 * 2_000_000 for rank in range(8)], abs=20_000)
+    [group] = [row for row in tables["parallel_groups"].records() if row["calls"]]
+    assert (group["parallelism"], group["ranks"]) == ("data", list(range(8)))
+
+
+def test_eight_recorded_ranks_of_a_recommender():
+    """Rank 7 starts its only recorded step last: the others wait for it in the first exchange of embeddings."""
+    trace = recorded_trace("kineto", "v100_dlrm_8ranks")
+    rows = build_report(trace, ReportOptions(tables=("slow_ranks",), strict=True)).tables["slow_ranks"].records()
+    assert rows[0]["rank"] == 7
+    assert (rows[0]["last"], rows[0]["collectives"], rows[0]["reason"]) == (5, 8, "host")
+    assert rows[0]["caused_ns"] == pytest.approx(5.08e6, rel=0.01)  # 7.6 ms at most, in the first exchange
+    # Then ranks 4 and 5 are late in the backward pass, by some 0.9 ms.
+    assert [(row["rank"], round(row["caused_ns"] / 1e6, 1)) for row in rows[1:4]] == [(5, 0.9), (4, 0.7), (0, 0.0)]
+
+
+def test_two_recorded_ranks_of_alexnet():
+    """The four collectives take 5.6 ms longer on rank 0 in all: it waits for rank 1, in its first one."""
+    trace = recorded_trace("ascend", "alexnet_ddp_level1_text")
+    rows = build_report(trace, ReportOptions(tables=("slow_ranks",), strict=True)).tables["slow_ranks"].records()
+    assert [(row["rank"], row["last"], row["slow"]) for row in rows] == [(1, 3, True), (0, 1, False)]
+    assert rows[0]["caused_ns"] == rows[1]["waited_ns"] == pytest.approx(105_991_878 - 100_375_286, abs=6_000)
+
+
+def test_the_groups_of_two_recorded_ranks_of_a_pipeline():
+    trace = recorded_trace("cases", "ascend/qwen3_pp2dp2_level2")
+    tables = build_report(trace, ReportOptions(tables=("parallel_groups",), strict=True)).tables
+    found = {(row["parallelism"], tuple(row["ranks"])) for row in tables["parallel_groups"].records() if row["calls"]}
+    assert found == {
+        ("world", (0, 1, 2, 3)), ("data", (0, 1)), ("model", (0, 2)), ("model", (1, 3)), ("pipeline", (0, 2)),
+        ("pipeline", (1, 3)), ("embedding", (0, 2)), ("embedding", (1, 3)),
+    }  # fmt: skip
