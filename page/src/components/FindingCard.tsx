@@ -53,7 +53,7 @@ function EvidenceLinks({ finding }: { finding: Finding }) {
           <li><a href={href("timeline", { rank, from, to })}>Timeline at {duration(from)}, {duration(to - from)} long</a></li>
         ))}
         {events.slice(0, 3).map((event, i) => (
-          <li><a href={href("timeline", { rank, event })}>{i ? `Event ${event}` : `Longest event in the timeline (${event})`}</a></li>
+          <li><a href={href("timeline", { rank, event })}>{i ? `Event ${event}` : `In the timeline: event ${event}`}</a></li>
         ))}
         {rows.slice(0, 4).map((row) => (
           <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>Row of {row.table.replaceAll("_", " ")}</a></li>

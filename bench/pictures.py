@@ -1,0 +1,57 @@
+"""Pictures of the page for the documentation: `python -m bench.pictures` writes `docs/images`.
+
+Each is 1280 by 800 pixels, of the recording that comes with stepscope, or, of a memory snapshot, of a job of the
+simulator. It needs Chromium; what is drawn depends on its fonts.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from stepscope.demo import recording
+from stepscope.simulate import SimJob, simulate
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+FOLDER: Final = ROOT / "docs" / "images"
+#: Places of the page and colour schemes, by picture.
+DEMO: Final = {
+    "overview": ("#/overview", "light"),
+    "timeline": ("#/timeline", "light"),
+    "kernels": ("#/kernels", "light"),
+    "roofline": ("#/roofline", "light"),
+    "memory": ("#/memory", "light"),
+    "flame": ("#/flame", "dark"),
+}
+SNAPSHOT: Final = {"allocations": ("#/memory?tab=allocations", "light"), "segments": ("#/memory?tab=segments", "light")}
+
+
+def main() -> None:
+    """Write all pictures."""
+    sys.path[:0] = [str(ROOT / "tests")]
+    import browser
+    from web.pages import opened
+    from web.serving import viewed
+
+    program = browser.found()
+    if program is None:
+        sys.exit("there is no Chromium or Chrome (BROWSER_FOR_TESTS names another place)")
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, recording() as demo:
+        folder = Path(name)
+        simulate(SimJob(steps=3), folder / "snapshot", "memsnapshot")
+        with browser.opened(program, folder / "profile") as running:
+            for path, places in ((demo, DEMO), (folder / "snapshot", SNAPSHOT)):
+                with viewed(path) as address:
+                    for picture, (place, scheme) in places.items():
+                        page = opened(running, address, place, scheme)
+                        page.run("new Promise(resolve => setTimeout(resolve, 800))")
+                        (FOLDER / f"{picture}.png").write_bytes(page.picture())
+                        page.close()
+                        print(picture)
+
+
+if __name__ == "__main__":
+    main()
