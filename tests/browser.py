@@ -146,6 +146,7 @@ class Page:
         end = time.monotonic() + seconds
         while not self.run(condition):
             assert time.monotonic() < end, f"never: {condition}"
+            time.sleep(0.02)  # a page that is asked without a pause does not get to draw
 
     def requested(self) -> list[str]:
         """Addresses that the page has asked for."""

@@ -11,8 +11,11 @@ import browser
 from stepscope.demo import recording
 from web.serving import viewed
 
-READY = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && stepscopeTimeline.store.pending === 0"
-LOOK = "document.querySelector('.tl-panel h3').textContent"
+READY = (
+    "!document.querySelector('progress') && window.stepscopeTimeline && stepscopeTimeline.moved.value > 1"
+    " && stepscopeTimeline.store.pending === 0"
+)
+LOOK = "document.querySelector('.tl-panel h2').textContent"
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,7 @@ def test_from_a_finding_to_its_place_and_its_range(chromium: browser.Browser, de
     page = chromium.page(demo, 1280, "light", 800)
     page.eventually("!!document.querySelector('.places a')", 30)
     page.run("document.querySelector('.places a[href*=\"event=\"]').click()")
-    page.eventually("!!window.stepscopeTimeline?.selected.value && " + READY)
+    page.eventually("!!document.querySelector('.tl-panel h2') && " + READY, 30)
     assert page.run(LOOK).startswith("enumerate(DataLoader)")
     assert page.run("stepscopeTimeline.selected.value.start >= stepscopeTimeline.view.from")
     page.run(
@@ -117,7 +120,7 @@ def test_hostile_names_are_text(chromium: browser.Browser, tmp_path: Path) -> No
         page = timeline(chromium, address)
         page.run("document.querySelector('.tl-main').focus()")
         page.press("Enter")
-        page.eventually("!!document.querySelector('.tl-panel h3')")
+        page.eventually("!!document.querySelector('.tl-panel h2')")
         assert page.run(LOOK) == hostile
         assert "taken" not in page.run("document.title")
         assert page.run("document.querySelectorAll('img').length") == 0

@@ -4,6 +4,7 @@ import { Failure } from "../components/Failure";
 import { getReport, Refused } from "../data/client";
 import type { Progress, Report } from "../data/types";
 import { GROUPS, PAGES } from "../pages/registry";
+import { Timeline } from "../timeline/Timeline";
 import { href, place } from "./router";
 import { dark, switchTheme } from "./theme";
 
@@ -19,7 +20,7 @@ export function Shell() {
     );
   }, []);
   if (error.value) return <main class="alone"><Failure error={error.value} /></main>;
-  if (report.value === null) return <Making progress={progress.value} />;
+  if (report.value === null) return place.value.page === "timeline" ? <Early progress={progress.value} /> : <Making progress={progress.value} />;
   return <Opened report={report.value} />;
 }
 
@@ -65,12 +66,27 @@ function Opened({ report }: { report: Report }) {
   );
 }
 
+/** The timeline needs no report: it is there while that is being made. */
+function Early({ progress }: { progress: Progress | null }) {
+  return (
+    <div class="shell">
+      <nav aria-label="Pages">
+        <a class="brand" href={href("overview")}>stepscope</a>
+        <p class="aside early">Analysing: {progress?.what ?? "opening"}</p>
+        <progress aria-label="Analysing" max={progress?.total || 1} value={progress ? progress.done : undefined} />
+      </nav>
+      <main class="wide"><Timeline params={place.value.params} /></main>
+    </div>
+  );
+}
+
 function Making({ progress }: { progress: Progress | null }) {
   return (
     <main class="alone" aria-live="polite">
       <h1>Analysing the recording</h1>
       <progress aria-label="Analysing" max={progress?.total || 1} value={progress ? progress.done : undefined} />
       <p class="aside">{progress?.what ?? "opening"}</p>
+      <p><a href={href("timeline")}>Look at the timeline meanwhile</a></p>
     </main>
   );
 }

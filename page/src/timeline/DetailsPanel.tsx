@@ -17,7 +17,7 @@ export function DetailsPanel({ board }: { board: Board }) {
   return (
     <div class="tl-details">
       <div>
-        <h3>{found.name}</h3>
+        <h2>{found.name}</h2>
         <dl class="tl-facts">
           <dt>start</dt><dd>{moment(event.start - found.shift)}</dd>
           <dt>duration</dt><dd>{event.dur === null ? "not recorded" : moment(event.dur)}</dd>
@@ -45,7 +45,7 @@ export function DetailsPanel({ board }: { board: Board }) {
       </div>
       {found.stack.length ? (
         <div>
-          <h4>Call stack, innermost first</h4>
+          <h3>Call stack, innermost first</h3>
           <ol class="tl-stack">{found.stack.map((line) => <li>{line}</li>)}</ol>
         </div>
       ) : null}
@@ -57,7 +57,7 @@ function Links({ board, title, events }: { board: Board; title: string; events: 
   if (!events.length) return null;
   return (
     <>
-      <h4>{title}</h4>
+      <h3>{title}</h3>
       <ul class="tl-links">
         {events.slice(0, 12).map((one) => (
           <li>

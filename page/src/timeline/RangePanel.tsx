@@ -27,7 +27,7 @@ export function RangePanel({ board }: { board: Board }) {
   return (
     <div class="tl-range">
       <div>
-        <h3>{moment(range.to - range.from)}</h3>
+        <h2>{moment(range.to - range.from)}</h2>
         <p class="aside">rank {range.rank}, from {moment(range.from - shift)} to {moment(range.to - shift)}</p>
         <div class="tl-actions">
           <button type="button" onClick={() => { board.view.fit(range.from, range.to, 0.9); board.redraw(); }}>Zoom to it</button>

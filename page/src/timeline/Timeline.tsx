@@ -16,14 +16,23 @@ import { follow, paramsOf } from "./link";
 import { Stage } from "./Stage";
 import type { TimelineInfo } from "./types";
 
+/** Kept while other pages are shown, so that coming back finds everything as it was. */
+let kept: Board | null = null;
+
 /** All events over time: move with W, A, S, D, or the mouse. */
-export function Timeline({ params }: PageProps) {
+export function Timeline({ params }: Pick<PageProps, "params">) {
   const board = useSignal<Board | null>(null);
   const error = useSignal<Refused | null>(null);
   useEffect(() => {
+    if (kept) {
+      if (params.size) follow(kept, params);
+      board.value = kept;
+      return;
+    }
     getJson<TimelineInfo>("api/timeline").then(
       (info) => {
         const made = new Board(info);
+        kept = made;
         follow(made, params);
         // For tests and measurements, which can't see into a canvas.
         Object.assign(window, { stepscopeTimeline: made });

@@ -39,7 +39,7 @@ export const trackKey = (index: number): string => `t${index}`;
 export function pinnedRows(info: TimelineInfo, choice: Choice, lanesOf: (track: number) => number | undefined): Row[] {
   const rows: Row[] = [];
   for (const track of info.tracks) {
-    if (choice.pinned.has(track.index)) rows.push(trackRow(track, 1, choice, lanesOf, info.ranks.length > 1 ? `rank ${track.rank} · ` : ""));
+    if (choice.pinned.has(track.index)) rows.push(trackRow(track, 1, choice, lanesOf, info.ranks.length > 1 ? `rank ${track.rank} · ${track.section} · ` : `${track.section} · `));
   }
   return placed(rows);
 }
