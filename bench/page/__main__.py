@@ -1,0 +1,143 @@
+"""`python -m bench.page RECORDING`: how fast the timeline is on ten million events.
+
+The recording is repeated until it has that many. The server runs in a process of its own, whose memory is measured; the
+browser is the one that tests use, without a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+from bench.inputs import OUT
+from bench.page.repeated import repeat
+from stepscope.ingest import Options, open_trace
+from stepscope.web.tiles.saved import FOLDER
+
+_TESTS = Path(__file__).resolve().parents[2] / "tests"
+_READY = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && stepscopeTimeline.store.pending === 0"
+#: Moves the window a little with each image, and says how long images took and what drawing took of it, ms.
+_PAN = """
+new Promise((done) => {
+  const board = stepscopeTimeline, gaps = [], paints = [];
+  board.view.zoom(0.05);
+  let last = performance.now(), way = 0.01;
+  const image = (now) => {
+    gaps.push(now - last), paints.push(board.stats.paint);
+    last = now;
+    if (gaps.length >= 150) return done({gaps: gaps.slice(10), paints: paints.slice(10), drawn: board.stats.drawn});
+    if (gaps.length === 75) way = -way;
+    board.view.pan(way), board.redraw();
+    requestAnimationFrame(image);
+  };
+  requestAnimationFrame(image);
+})
+"""
+
+
+def main() -> None:
+    """Measure, and print one Markdown table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__)
+    parser.add_argument("recording", type=Path)
+    parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--requests", type=int, default=300, help="requests for tiles at random places and zooms")
+    options = parser.parse_args()
+    store = OUT / f"page-{options.events}"
+    events = _stored(options.recording, store, options.events)
+    print(f"{events:,} events\n\n| what | first time | from then on |\n|---|---|---|")
+    found = []
+    shutil.rmtree(store / FOLDER, ignore_errors=True)
+    for _ in range(2):
+        found.append(_measured(store, options.requests))
+    for name in found[0]:
+        print(f"| {name} | {found[0][name]} | {found[1][name]} |")
+
+
+def _stored(recording: Path, store: Path, events: int) -> int:
+    with open_trace(recording, Options(store=OUT / "page-stores")) as trace:
+        [(rank, known)] = list(trace.recordings.items())[:1]
+        times = -(-events // known.events)
+        if not store.exists():
+            repeat(trace.folders[rank], store, times)
+        return known.events * times
+
+
+def _measured(store: Path, requests: int) -> dict[str, str]:
+    server = subprocess.Popen([sys.executable, "-m", "bench.page.serve", str(store)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        found = _in_browser(address)
+        found["tile requests at random places and zooms, median and p95"] = _quantiles(_asked(address, requests))
+        found["memory of the server, of which files mapped into it"] = _memory(server.pid)
+        return found
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _in_browser(address: str) -> dict[str, str]:
+    sys.path.insert(0, str(_TESTS))
+    import browser
+
+    program = browser.found()
+    assert program is not None, "there is no browser"
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+        browser.opened(program, Path(profile)) as running,
+    ):
+        since = time.perf_counter()
+        page = running.page(address + "#/timeline", 1280, "light", 800)
+        page.eventually(_READY, 600)
+        first = time.perf_counter() - since
+        page.eventually("(stepscopeTimeline.redraw(), stepscopeTimeline.view.width > 0)")
+        moved: dict[str, Any] = page.run(_PAN)
+        heap = page.run("performance.memory.usedJSHeapSize")
+    gaps, paints = moved["gaps"], moved["paints"]
+    return {
+        "until the first view is whole": f"{first:.2f} s",
+        f"images while the window moves, median and p95 ({moved['drawn']:,} rectangles)": _quantiles(gaps),
+        "of which drawing, median and p95": _quantiles(paints),
+        "memory of the page's script": f"{heap / 1e6:.0f} MB",
+    }
+
+
+def _asked(address: str, number: int) -> list[float]:
+    base, query = address.split("?")
+    info = json.load(urlopen(f"{base}api/timeline?{query}"))
+    tracks = [track["index"] for track in info["tracks"] if track["form"] != "shares"][:24]
+    listed, length = ",".join(map(str, tracks)), info["last"] - info["first"]
+    chance, took = random.Random(1), []
+    for _ in range(number):
+        level = chance.randint(8, max(8, length.bit_length() - info["tile_bits"]))
+        tile = chance.randint(info["first"], info["last"]) >> level + info["tile_bits"]
+        since = time.perf_counter()
+        urlopen(f"{base}api/timeline/tiles?{query}&level={level}&tile={tile}&tracks={listed}").read()
+        took.append(1000 * (time.perf_counter() - since))
+    return took
+
+
+def _quantiles(values: Sequence[float]) -> str:
+    cuts = statistics.quantiles(values, n=20)
+    return f"{statistics.median(values):.1f} ms, {cuts[18]:.1f} ms"
+
+
+def _memory(pid: int) -> str:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    found = {line.split(":")[0]: line.split()[1] for line in status if line.startswith(("VmRSS", "RssFile"))}
+    return f"{int(found['VmRSS']) / 1e3:.0f} MB, {int(found['RssFile']) / 1e3:.0f} MB"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Serves a stored recording's timeline, without the report: `python -m bench.page.serve STORE` prints the address."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from stepscope.store.opening import open_stores
+from stepscope.web.routes import bundle, timeline
+from stepscope.web.security import Guard
+from stepscope.web.server import address, listening, serve
+from stepscope.web.viewing import Viewing
+
+#: A report in which nothing but the recording stands.
+_REPORT = {
+    "version": "bench", "source": [{"events": 1, "rank": 0}], "health": [], "ranks": [], "tables": {}, "findings": [],
+    "page": {"title": "bench", "facts": [], "figures": [], "sections": []},
+}  # fmt: skip
+
+
+def main() -> None:
+    """Serve until killed."""
+    with open_stores({0: Path(sys.argv[1])}, locked=True) as trace, listening("127.0.0.1", 0) as listener:
+        report = Route("/api/report", lambda _: JSONResponse(_REPORT))
+        viewing = Viewing(trace)
+        app = Starlette(routes=[report, *timeline.routes(viewing), *bundle.routes(viewing)])
+        print(address(listener, "127.0.0.1", "token"), flush=True)
+        serve(Guard(app, "token"), listener, lambda: None, threading.Event())
+
+
+if __name__ == "__main__":
+    main()
