@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import importlib.util
 import io
 import json
 import lzma
@@ -20,6 +19,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench.damage.small_ascend import write_database
 from stepscope.simulate import PRESETS, WRITERS, simulate
 from stepscope.simulate.devices import DEVICES
 
@@ -112,12 +112,6 @@ def _as_json(snapshot: Recording) -> Recording:
 
 
 def _ascend_database(folder: Path) -> Recording:
-    """The small database that the reader's tests write: the simulator writes text."""
-    place = Path(__file__).parents[2] / "tests" / "readers" / "ascend" / "small.py"
-    spec = importlib.util.spec_from_file_location("small", place)
-    assert spec is not None
-    assert spec.loader is not None
-    small = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(small)
-    path: Path = small.write_database(folder / "ascend_pytorch_profiler_0.db")
+    """A small database: the simulator writes text."""
+    path = write_database(folder / "ascend_pytorch_profiler_0.db")
     return Recording("ascend, database", {path.name: path.read_bytes()}, path.name)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bench.damage.small_ascend import at, write_csv, write_text
 
-from readers.ascend.small import at, write_csv, write_text
 from readers.conformance import open_fresh
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.damage.small_ascend import write_database, write_text
 
-from readers.ascend.small import write_database, write_text
 from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace

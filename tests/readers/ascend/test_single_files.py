@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.damage.small_ascend import at, kernel_rows, write_csv
 
-from readers.ascend.small import at, kernel_rows, write_csv
 from readers.conformance import open_fresh
 from stepscope.analyses.program import program_of
 from stepscope.analyses.registry import analyses

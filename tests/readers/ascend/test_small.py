@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from readers.ascend.small import (
+from bench.damage.small_ascend import (
     CANN,
     COMM,
     HARDWARE,
@@ -24,6 +23,7 @@ from readers.ascend.small import (
     write_database,
     write_text,
 )
+
 from readers.conformance import check_invariants, check_splits, check_unusable, open_fresh
 from stepscope.analyses.registry import analyses
 from stepscope.model.errors import UserError

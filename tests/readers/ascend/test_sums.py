@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.damage.small_ascend import START, at, write_csv
 
-from readers.ascend.small import START, at, write_csv
 from readers.conformance import open_fresh
 from stepscope.analyses.registry import analyses
 from stepscope.readers.ascend.vocabulary import group_hash
@@ -214,7 +214,7 @@ def test_sums_of_more_than_the_events_are_told(tmp_path: Path) -> None:
 
 
 def test_a_table_of_another_week_is_told(tmp_path: Path) -> None:
-    from readers.ascend.small import write_text
+    from bench.damage.small_ascend import write_text
 
     output = write_text(tmp_path)
     record = {"Component": "APP", "Timestamp(us)": f"{START - 14 * 86_400_000_000}.000\t", "Total Reserved(MB)": "1"}
@@ -223,7 +223,7 @@ def test_a_table_of_another_week_is_told(tmp_path: Path) -> None:
 
 
 def test_memory_of_components_and_of_blocks_from_before(tmp_path: Path) -> None:
-    from readers.ascend.small import write_text
+    from bench.damage.small_ascend import write_text
 
     output = write_text(tmp_path)
     columns = ("Component", "Timestamp(us)", "Total Allocated(MB)", "Total Reserved(MB)")
@@ -255,7 +255,7 @@ def test_memory_of_components_and_of_blocks_from_before(tmp_path: Path) -> None:
 
 
 def test_totals_of_another_allocator_are_none_of_the_frameworks_in_a_database_either(tmp_path: Path) -> None:
-    from readers.ascend.small import write_database
+    from bench.damage.small_ascend import write_database
 
     path = write_database(tmp_path / "ascend_pytorch_profiler_3.db")
     columns = ("name", "size", "allocationTime", "releaseTime", "allocationTotalAllocated", "allocationTotalReserved",
