@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from stepscope.model.errors import UserError
 from stepscope.model.place import Place
@@ -58,6 +58,10 @@ class Contents:
     selection: Selection = field(default_factory=Selection)
     programs: Mapping[int, Program] = field(default_factory=dict)
     places: tuple[Place, ...] = ()
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """The rows of a table by column; none if the table was not asked for."""
+        return self.tables[table].records() if table in self.tables else []
 
     @property
     def findings(self) -> tuple[Finding, ...]:

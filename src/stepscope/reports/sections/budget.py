@@ -69,7 +69,7 @@ def step_rows(report: Contents) -> list[dict[str, Any]]:
 
 def has_steps(report: Contents) -> bool:
     """Whether times are per step, rather than of the time in which devices were in use."""
-    rows = report.tables["step_budget"].records() if "step_budget" in report.tables else []
+    rows = report.rows("step_budget")
     return not rows or any(row["step"] is not None and row.get("role") != "window" for row in rows)
 
 

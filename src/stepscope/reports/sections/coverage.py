@@ -21,7 +21,7 @@ _CLEARLY: Final = 1.05
 
 def covered(report: Contents) -> Iterator[str]:
     """`46.7 s recorded`, `device busy 91 % of the step`, `4 typical steps of 841 ms (of 6)`, and what lies outside."""
-    rows = report.tables["coverage"].records() if "coverage" in report.tables else []
+    rows = report.rows("coverage")
     if not rows:
         return
     totals: dict[int, int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
@@ -22,13 +22,9 @@ def efficiency(report: Contents, top: int) -> Section:
     return Section("How well it ran", (*lines, *grids(report, EFFICIENCY, top)))
 
 
-def _rows(report: Contents, table: str) -> list[dict[str, Any]]:
-    return report.tables[table].records() if table in report.tables else []
-
-
 def _mfu(report: Contents) -> Iterator[Line]:
     """MFU over all steps: FLOPs done over the FLOPs of the peak in their time."""
-    rows = _rows(report, "mfu")
+    rows = report.rows("mfu")
     rows = [row for row in rows if row["step"] is not None] or rows
     time = sum(row["total_ns"] for row in rows)
     flops = sum(row["flops"] for row in rows if row["flops"] is not None)
@@ -48,7 +44,7 @@ def _mfu(report: Contents) -> Iterator[Line]:
 
 
 def _tensor_cores(report: Contents) -> Iterator[Line]:
-    rows = [row for row in _rows(report, "tensor_cores") if row["op_class"] is None and row["available"] is not False]
+    rows = [row for row in report.rows("tensor_cores") if row["op_class"] is None and row["available"] is not False]
     total = sum(row["total_ns"] for row in rows)
     used = sum(row["used_ns"] for row in rows)
     unused = sum(row["unused_ns"] for row in rows)
@@ -67,7 +63,7 @@ def _tensor_cores(report: Contents) -> Iterator[Line]:
 
 
 def _short_kernels(report: Contents) -> Iterator[Line]:
-    rows = _rows(report, "short_kernels")
+    rows = report.rows("short_kernels")
     number = sum(row["count"] for row in rows)
     short = [row for row in rows if row["to_ns"] is not None and row["to_ns"] <= 10_000]
     time = sum(row["total_ns"] for row in rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import PARTS, Figure
@@ -54,19 +54,15 @@ def _idle(report: Contents) -> Iterator[Figure]:
 
 def _memory(report: Contents) -> Iterator[Figure]:
     """The device with the highest peak of memory."""
-    rows = [row for row in _rows(report, "memory_peaks") if row["device"] is not None and row["peak_bytes"] is not None]
+    rows = [row for row in report.rows("memory_peaks") if row["device"] is not None and row["peak_bytes"] is not None]
     if rows:
         peak = max(rows, key=lambda row: int(row["peak_bytes"]))
         whole = f" of {quantity(peak['total_bytes'], 'bytes')}" if peak["total_bytes"] else ""
         among = f", highest of {plural(len(rows), 'device')}" if len(rows) > 1 else ""
         sign = "≥ " if peak["peak_is_lower_bound"] else ""
         yield Figure("peak memory", sign + quantity(peak["peak_bytes"], "bytes"), (whole + among).strip(" ,"))
-    for row in _rows(report, "memory_snapshot")[:1]:
+    for row in report.rows("memory_snapshot")[:1]:
         yield Figure("reserved", quantity(row["reserved_bytes"], "bytes"), "by the allocator, at the end")
         if row["stranded_share"] is not None:
             stranded = f"{quantity(row['stranded_bytes'], 'bytes')} in segments that are partly in use"
             yield Figure("stranded", percent(row["stranded_share"]), stranded)
-
-
-def _rows(report: Contents, table: str) -> list[dict[str, Any]]:
-    return report.tables[table].records() if table in report.tables else []

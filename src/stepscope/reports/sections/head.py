@@ -76,7 +76,7 @@ def _passes(report: Contents) -> str:
     start to the next: what lies between them makes tokens late, too. Where the host is ahead of the device, it is the
     device that counts.
     """
-    rows = report.tables["serving"].records() if "serving" in report.tables else []
+    rows = report.rows("serving")
     if not rows:
         return ""
     rows = [row for row in rows if row["rank"] == rows[0]["rank"]]
@@ -103,7 +103,7 @@ def _passes(report: Contents) -> str:
 
 def _steps_of(report: Contents, passes: list[dict[str, Any]], same: list[dict[str, Any]]) -> list[int]:
     """Lengths of the steps that passes of a kind are, of typical ones if there are any; empty if steps are others."""
-    budget = report.tables["step_budget"].records() if "step_budget" in report.tables else []
+    budget = report.rows("step_budget")
     steps = [row for row in budget if row["rank"] == passes[0]["rank"] and row["step"] is not None]
     marked = {row["source"] for row in steps} == {"annotation"} and len({row["device"] for row in steps}) == 1
     if not marked or len(steps) != len(passes):
@@ -114,7 +114,7 @@ def _steps_of(report: Contents, passes: list[dict[str, Any]], same: list[dict[st
 
 def _read(report: Contents) -> str:
     """`16 x 559 tokens per step, 254,000 tokens/s`: what a typical step reads, on the rank where that is most."""
-    rows = report.tables["throughput"].records() if "throughput" in report.tables else []
+    rows = report.rows("throughput")
     if not rows:
         return ""
     row = max(rows, key=lambda row: row["per_step"])

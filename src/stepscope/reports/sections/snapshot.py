@@ -31,10 +31,10 @@ def is_snapshot(report: Contents) -> bool:
 
 def facts(report: Contents) -> tuple[str, ...]:
     """What takes the place of devices and events at the head of a page."""
-    devices = {(row["rank"], row["device"]) for row in _rows(report, "memory_snapshot") or _history(report)}
+    devices = {(row["rank"], row["device"]) for row in report.rows("memory_snapshot") or _history(report)}
     kinds = {str(one.attributes.get("kind") or "memory snapshot") for one in report.sources.values()}
     of = f" of {plural(len(devices), 'device')}" if devices else ""
-    steps = len({row["step"] for row in _rows(report, "memory_steps")})
+    steps = len({row["step"] for row in report.rows("memory_steps")})
     found = (" and ".join(sorted(kinds)) + of, _length(report), plural(steps, "step") if steps else "")
     return tuple(fact for fact in found if fact)
 
@@ -45,7 +45,7 @@ def _length(report: Contents) -> str:
     for row in _history(report):
         by_device.setdefault((row["rank"], row["device"]), []).append(row)
     if not by_device:
-        return "" if not _rows(report, "memory_snapshot") else "no history"
+        return "" if not report.rows("memory_snapshot") else "no history"
     rows = max(by_device.values(), key=lambda rows: int(rows[-1]["seq"]))
     entries = plural(rows[-1]["seq"] + 1, "entry", "entries")
     return f"history of {entries}" + ("" if _untimed(report) else f" over {duration(rows[-1]['ts'] - rows[0]['ts'])}")
@@ -59,7 +59,7 @@ def verdict(report: Contents) -> Line | None:
     makeup = _makeup(report)
     if _history(report) and makeup:
         return _judged(report, makeup)
-    rows = _rows(report, "memory_snapshot")
+    rows = report.rows("memory_snapshot")
     if not rows:
         return None
     row = max(rows, key=lambda row: int(row["reserved_bytes"]))
@@ -75,7 +75,7 @@ def verdict(report: Contents) -> Line | None:
 
 def _judged(report: Contents, makeup: str) -> Line:
     """That nothing is wrong, unless the allocator held far more than was ever in use."""
-    for row in _rows(report, "memory_peaks"):
+    for row in report.rows("memory_peaks"):
         peak, held = int(row["peak_bytes"]), int(row["peak_reserved_bytes"] or 0)
         if held >= _FAR * peak and held - peak >= _MUCH:
             return Line(
@@ -114,7 +114,7 @@ def over_time(report: Contents) -> tuple[Line, ...]:
 
 def _makeup(report: Contents) -> str:
     """`the peak of 531 MiB is older than the recording 94.1 %, temporaries 5.4 %`."""
-    rows = [row for row in _rows(report, "memory_peak_stacks") if row["by"] == "purpose"]
+    rows = [row for row in report.rows("memory_peak_stacks") if row["by"] == "purpose"]
     by_device: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
         by_device.setdefault((row["rank"], row["device"]), []).append(row)
@@ -137,12 +137,8 @@ def _history(report: Contents) -> list[dict[str, Any]]:
     """Rows of `allocator_timeline` of devices with a history."""
     if lacks_history(report):
         return []
-    return _rows(report, "allocator_timeline")
+    return report.rows("allocator_timeline")
 
 
 def _untimed(report: Contents) -> bool:
     return any(line.code == "no-times" for line in report.health)
-
-
-def _rows(report: Contents, table: str) -> list[dict[str, Any]]:
-    return report.tables[table].records() if table in report.tables else []

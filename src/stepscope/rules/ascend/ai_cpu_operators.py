@@ -37,6 +37,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_kernels import NpuKernels, kernels, on_ai_cpu
 from stepscope.signals.ascend.npu_totals import added, operators
+from stepscope.signals.shared.step_columns import longest
 
 #: An AI core against the AI CPU where the recording has no operator on both: conversions of public recordings differ
 #: by 10 to 30 times.
@@ -78,7 +79,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         + ("; some of their inputs have 64 bits per element." if wide else "."),
         actions=(_NARROW, _MASK),
         change=Change(device=scaled_each(found.event, _on_cores(s(kernels), found) / np.maximum(found.dur, 1))),
-        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"kernels": found.event.size, "longest": int(found.dur.max()), **limits},
     )

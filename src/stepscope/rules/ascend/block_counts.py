@@ -34,6 +34,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_kernels import cores, units
 from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.step_columns import longest
 
 _EVEN = Action(
     "Choose sizes that divide evenly among the cores",
@@ -68,7 +69,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_EVEN,),
         change=Change(device=scaled_each(idle.event, filled[poor])),
         confidence=0.6,
-        events=idle.event[np.argsort(-idle.dur, kind="stable")[:20]],
+        events=longest(idle.event, idle.dur),
         rows=({"table": "kernels", "where": {"name": str(idle.name[idle.dur.argmax()])}},),
         numbers={"cores": int(available.max(initial=0)), **limits},
     )

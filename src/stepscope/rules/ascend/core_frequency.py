@@ -24,14 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_kernels import clock, kernels
+from stepscope.signals.shared.step_columns import longest
 
 _COOL = Action(
     "Find out what limits the clock: temperature, power, or a setting",
@@ -57,7 +56,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_COOL,),
         change=Change(device=scaled_each(found.event[slowed], speed[slowed] / highest)),
         confidence=0.8,
-        events=found.event[slowed][np.argsort(-found.dur[slowed], kind="stable")[:20]],
+        events=longest(found.event[slowed], found.dur[slowed]),
         numbers={"drop": drop, "highest MHz": highest, **limits},
     )
 

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -31,6 +29,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_kernels import conversions, kernels
 from stepscope.signals.ascend.npu_totals import added, operators
+from stepscope.signals.shared.step_columns import longest
 
 _KEEP = Action(
     "Keep PyTorch's memory formats",
@@ -56,7 +55,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_KEEP,),
         change=Change(device=(Scaled(found.event, 0.0),)),
         confidence=0.8,
-        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"share": share, **limits},
     )

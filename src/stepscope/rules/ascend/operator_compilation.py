@@ -36,6 +36,7 @@ from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_dispatch import compiles, library_call_ns
 from stepscope.signals.ascend.npu_totals import added, calls
 from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.step_columns import longest
 
 #: Where the recording has no call of the library: such calls take some 10 µs in public recordings.
 _LIBRARY_NS = 15_000
@@ -67,7 +68,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(usual)}.",
         actions=(_SWITCH,),
         change=Change(host=scaled_each(found.event, np.minimum(usual / np.maximum(found.dur, 1), 1.0))),
-        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.event, found.dur),
         rows=({"table": "api_calls", "where": {"name": "aclopCompileAndExecute"}},),
         numbers={"calls per step": found.per_step, "share": share, **limits},
     )

@@ -39,6 +39,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_kernels import NpuKernels, cores, is_vector, pipes
+from stepscope.signals.shared.step_columns import longest
 
 #: Types that only change how numbers are stored.
 _CONVERSION: Final = re.compile(r"TransData|Transpose|Cast|TensorMove")
@@ -101,7 +102,7 @@ def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Dr
         actions=(_SHAPES, _CONVERT),
         change=Change(device=scaled_each(found.event, np.minimum(busiest / limits["bound"], 1.0))),
         confidence=0.5,
-        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"busiest": mean, **limits},
         key="room",
@@ -122,7 +123,7 @@ def _moving(found: NpuKernels, moving: NDArray[np.float64], limits: Limits) -> D
         f"{percent(mean)} of their time.",
         actions=(_CONVERT if _converts(found) else _FUSE,),
         confidence=0.5,
-        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"moving": mean, **limits},
         key="moving",

@@ -42,6 +42,7 @@ from stepscope.signals import Signals
 from stepscope.signals.communication.communication import CollectiveCalls
 from stepscope.signals.communication.links import Bandwidths, Link, bandwidth, large, link
 from stepscope.signals.shared.job import platform
+from stepscope.signals.shared.step_columns import longest
 
 _CUDA = Action(
     "See which transport NCCL chose, and let it use peer-to-peer access and the right network interface",
@@ -82,7 +83,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=({"npu": _NPU, "rocm": _ROCM}.get(s(platform), _CUDA), _LESS),
         change=_faster(found, way),
         confidence=0.9 if known else 0.5,
-        events=found.calls.event[np.argsort(-found.calls.transfer, kind="stable")[:20]],
+        events=longest(found.calls.event, found.calls.transfer),
         rows=({"table": "collectives", "where": {"name": str(found.calls.name[0])}},),
         numbers={bandwidth.name: rate, "usual": way.usual, "least": least},
     )

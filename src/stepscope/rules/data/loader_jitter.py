@@ -38,6 +38,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.data.data import in_process, irregular, late_idle_ns, regular
 from stepscope.signals.shared.job import span_ns, step_ns, steps
+from stepscope.signals.shared.step_columns import longest
 
 _PREFETCH = Action(
     "Prefetch more batches and use more workers, so that a slow batch does not empty the queue",
@@ -77,7 +78,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         recorded_share=share if once else None,
         placed_as_ns=cost // 2 if once else None,
         confidence=0.6 if once else 0.8,
-        events=events[np.argsort(-dur, kind="stable")[:20]],
+        events=longest(events, dur),
         rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
         numbers={late_idle_ns.name: cost, **limits},
     )

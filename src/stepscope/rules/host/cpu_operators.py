@@ -25,8 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -35,6 +33,7 @@ from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.host.cpu_operators import working, working_share
 from stepscope.signals.shared.job import platform, recorded_steps
+from stepscope.signals.shared.step_columns import longest
 
 #: What an operator with its launch takes on the host.
 _LAUNCH_NS = 10_000
@@ -62,7 +61,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ),
         change=Change(host=(Scaled(found.events, min(_LAUNCH_NS / max(float(found.dur.mean()), 1.0), 1.0)),)),
         confidence=0.7,
-        events=found.events[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.events, found.dur),
         rows=tuple({"table": "operators", "where": {"name": name}} for name in found.names[:3]),
         numbers={working_share.name: s(working_share), "min_share": limits["min_share"]},
     )

@@ -26,8 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -35,6 +33,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.logging_functions import logging, logging_share
 from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.step_columns import longest
 
 _RARELY = Action(
     "Log once in many steps",
@@ -64,7 +63,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_RARELY, _TOGETHER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.85,
-        events=found.events[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.events, found.dur),
         numbers={logging_share.name: s(logging_share), "min_share": limits["min_share"]},
     )
 

@@ -24,8 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.model.amounts import duration, plural
 from stepscope.model.events.change import Change
 from stepscope.rules import native
@@ -35,6 +33,7 @@ from stepscope.rules.wording import on_stream, torch_module
 from stepscope.signals import Signals
 from stepscope.signals.kernels.streams import apart
 from stepscope.signals.shared.job import platform, recorded_steps
+from stepscope.signals.shared.step_columns import longest
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -52,7 +51,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_beside(s(platform)),),
         change=Change(overlapped=found.event),
         confidence=0.6,
-        events=found.event[np.argsort(-found.waited, kind="stable")[:20]],
+        events=longest(found.event, found.waited),
         numbers={f"{apart.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
     )
 

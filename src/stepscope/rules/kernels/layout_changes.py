@@ -23,8 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -33,6 +31,7 @@ from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.kernels.layouts import conversions
 from stepscope.signals.shared.job import platform, recorded_steps
+from stepscope.signals.shared.step_columns import longest
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -50,7 +49,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"tensors: {duration(int(found.dur.sum()) // steps)} per step ({percent(found.of_step)}).",
         actions=(_channels_last(torch_device(s(platform))),),
         change=Change(device=(Scaled(found.event, 0.0),), host=(Scaled(found.launches, 0.0),)),
-        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": found.name}},),
         numbers={f"{conversions.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
     )

@@ -23,8 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.kernel_names import classify
@@ -36,6 +34,7 @@ from stepscope.signals import Signals
 from stepscope.signals.kernels.grid_coverage import sparse
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.program import program
+from stepscope.signals.shared.step_columns import longest
 
 _MORE = Action(
     "Give each launch more to do: stack what is computed in a loop, or raise the batch",
@@ -59,7 +58,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=_actions(name, s.maybe(program)),
         change=Change(device=scaled_each(found.event, found.factor)),
         confidence=0.6,
-        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.event, found.dur),
         rows=tuple({"table": "occupancy_grids", "where": {"name": name}} for name in found.names[:3]),
         numbers={f"{sparse.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
     )

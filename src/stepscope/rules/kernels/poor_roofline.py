@@ -40,6 +40,7 @@ from stepscope.signals import Signals
 from stepscope.signals.kernels.rooflines import slow
 from stepscope.signals.shared.job import recorded_ns, recorded_steps
 from stepscope.signals.shared.program import program
+from stepscope.signals.shared.step_columns import longest
 
 _STRIDES = Action(
     "Give the operator contiguous operands, or change the order of dimensions once instead of in every call",
@@ -76,7 +77,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=_actions(worst["op_class"], s.maybe(program)),
         change=Change(device=scaled_each(found.event[low], factor)),
         confidence=0.5,
-        events=found.event[low][np.argsort(-dur, kind="stable")[:20]],
+        events=longest(found.event[low], dur),
         rows=({"table": "roofline_shapes", "where": {"name": worst["name"], "shapes": worst["shapes"]}},),
         numbers={f"{slow.name}.of_step": round(found.of_step, 4), **limits},
     )

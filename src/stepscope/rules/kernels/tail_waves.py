@@ -24,8 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.kernel_names import classify
@@ -34,6 +32,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.waves import tails
 from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.step_columns import longest
 
 _WHOLE = Action("Choose batch, tokens or width so that the blocks fill whole waves", page="tensor-shapes")
 _ONE = Action(
@@ -57,7 +56,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_WHOLE, _ONE),
         change=Change(device=scaled_each(found.event, found.factor)),
         confidence=0.6,
-        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        events=longest(found.event, found.dur),
         rows=({"table": "occupancy", "where": {"name": found.name}},),
         numbers={f"{tails.name}.saved": round(found.saved, 4), "min_share": limits["min_share"]},
     )

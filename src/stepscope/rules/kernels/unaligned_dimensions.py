@@ -34,6 +34,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.shapes import ROW_BYTES, Unaligned, unaligned
 from stepscope.signals.shared.job import recorded_ns, recorded_steps
+from stepscope.signals.shared.step_columns import longest
 
 _PAD = Action(
     "Pad the size to a multiple of 64",
@@ -83,7 +84,7 @@ def _draft(
         actions=(_PAD,) if sizes is None or sizes.batch == 1 else (_TOKENS, _BATCHED),
         change=change,
         confidence=0.8 if change is not None else 0.5,
-        events=found.event[mine][np.argsort(-dur, kind="stable")[:20]],
+        events=longest(found.event[mine], dur),
         rows=({"table": "roofline_shapes", "where": {"op_class": "gemm"}},),
         numbers={f"{unaligned.name}.of_step": round(found.of_step, 4), **limits},
     )

@@ -40,6 +40,7 @@ from stepscope.signals import Signals
 from stepscope.signals.host.host import idle_ns
 from stepscope.signals.host.synchronisation import blocking_launches, calls, launching, per_launch, places
 from stepscope.signals.shared.job import platform, recorded_steps
+from stepscope.signals.shared.step_columns import longest
 
 _VARIABLES: Final = {"npu": "ASCEND_LAUNCH_BLOCKING", "rocm": "AMD_SERIALIZE_KERNEL"}
 #: Part of a launch call that remains when it does not wait for its kernel.
@@ -84,7 +85,7 @@ def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_unset(s(platform)),),
         change=Change(host=(Scaled(events, _LEFT),)),
         most_ns=s.maybe(idle_ns),
-        events=events[np.argsort(-blocked, kind="stable")[:20]],
+        events=longest(events, blocked),
         numbers={blocking_launches.name: share, "min_share": limits["min_share"]},
         key="launches",
     )

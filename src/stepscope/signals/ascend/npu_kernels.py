@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +14,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.signals.ascend.ascend import need_ascend
 from stepscope.signals.shared.job import device
+from stepscope.signals.shared.step_columns import StepColumns
 from stepscope.signals.signal import Signals, signal
 
 #: Arguments are JSON text of a few keys; newer versions of CANN call blocks so that they are counted, not measured.
@@ -43,7 +44,7 @@ _CUBE: Final = ("AI_CORE", "MIX_AIC")
 
 
 @dataclass(frozen=True, slots=True)
-class NpuKernels:
+class NpuKernels(StepColumns):
     """The n compute kernels of complete steps, in time order.
 
     Attributes:
@@ -69,11 +70,6 @@ class NpuKernels:
     dtypes: NDArray[Any]
     state: NDArray[Any]
     steps: int
-
-    def where(self, chosen: NDArray[np.bool_]) -> NpuKernels:
-        """Some of the kernels."""
-        arrays: dict[str, Any] = {one.name: getattr(self, one.name)[chosen] for one in fields(self)[:-1]}
-        return replace(self, **arrays)
 
     @property
     def ns_per_step(self) -> int:

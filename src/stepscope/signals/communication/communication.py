@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.communication.long_calls import standing_out
 from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.step_columns import StepColumns
 from stepscope.signals.signal import Signals, signal
 
 _PEERS_SQL: Final = "SELECT greatest(max(src), max(dst)) + 1 FROM comm_tasks WHERE link <> 'ON_CHIP'"
@@ -30,7 +31,7 @@ _BACKWARD: Final = re.compile(r"autograd::engine|.*(Backward0|AccumulateGrad.*)\
 
 
 @dataclass(frozen=True, slots=True)
-class CollectiveCalls:
+class CollectiveCalls(StepColumns):
     """The n collectives on the rank's devices in complete steps, in time order.
 
     Attributes:
@@ -65,11 +66,6 @@ class CollectiveCalls:
     name: NDArray[np.str_]
     group: NDArray[np.str_]
     steps: int
-
-    def where(self, chosen: NDArray[np.bool_]) -> CollectiveCalls:
-        """Some of the calls."""
-        arrays: dict[str, Any] = {one.name: getattr(self, one.name)[chosen] for one in fields(self)[:-1]}
-        return replace(self, **arrays)
 
     @property
     def exposed_transfer(self) -> Times:

@@ -17,6 +17,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.signals.communication.communication import P2P, CollectiveCalls, calls
 from stepscope.signals.shared.job import infers
+from stepscope.signals.shared.step_columns import longest
 from stepscope.signals.signal import Signals, signal
 
 _GROUPS_SQL: Final = 'SELECT "group", any_value(description) AS description, any_value(ranks) AS ranks FROM groups ' \
@@ -97,7 +98,7 @@ def stage(s: Signals) -> StageTimes:
         int(waited.sum()) // found.steps,
         _compute_ns(s),
         bool(mine.told.all()),
-        mine.event[np.argsort(-waited, kind="stable")[:20]],
+        longest(mine.event, waited),
     )
 
 

@@ -19,6 +19,7 @@ from stepscope.model.events.device_work import MEMORIES, Copies, DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.signals.shared.job import device, recorded_ns, recorded_steps
 from stepscope.signals.shared.operations import Ids
+from stepscope.signals.shared.step_columns import longest
 from stepscope.signals.signal import Signals, signal
 
 HTOD, DTOH, DTOD, MEMSET, OTHER = DIRECTIONS = ("HtoD", "DtoH", "DtoD", "set", "other")
@@ -114,7 +115,7 @@ class CopyTransfers:
     @property
     def longest(self) -> Ids:
         """Events of the longest copies."""
-        return self.event[np.argsort(-self.dur, kind="stable")[:20]]
+        return longest(self.event, self.dur)
 
     def steps(self) -> int:
         """Number of steps that have any of them."""

@@ -16,6 +16,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals.shared.gemms import Gemms, gemms
 from stepscope.signals.shared.job import device, recorded_ns
 from stepscope.signals.shared.operations import Ids
+from stepscope.signals.shared.step_columns import longest
 from stepscope.signals.signal import Signals, signal
 
 #: A GEMM whose size is not known is taken to become this much shorter, less if the peaks allow less: NVIDIA's guide
@@ -74,7 +75,7 @@ class Narrower:
     @property
     def longest(self) -> Ids:
         """Events of the longest ones."""
-        return self.event[np.argsort(-self.dur, kind="stable")[:20]]
+        return longest(self.event, self.dur)
 
 
 @signal()

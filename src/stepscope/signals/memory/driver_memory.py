@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Times
 from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.step_columns import StepColumns
 from stepscope.signals.signal import Signals, signal
 
 #: Calls for page-locked host memory are another matter.
@@ -28,7 +29,7 @@ _FREE: Final = re.compile(r"Free|Release|Unmap|Trim", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class DriverCalls:
+class DriverCalls(StepColumns):
     """The n calls that allocate or free device memory through the driver, in complete steps, in time order.
 
     Attributes:
@@ -48,11 +49,6 @@ class DriverCalls:
     free: NDArray[np.bool_]
     in_operator: NDArray[np.bool_]
     steps: NDArray[np.int64]
-
-    def where(self, chosen: NDArray[np.bool_]) -> DriverCalls:
-        """Some of the calls."""
-        arrays: dict[str, Any] = {one.name: getattr(self, one.name)[chosen] for one in fields(self)[:-1]}
-        return replace(self, **arrays)
 
     @property
     def steady(self) -> DriverCalls:

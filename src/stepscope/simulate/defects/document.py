@@ -91,3 +91,9 @@ def with_number(event: str, field: str, ns: int) -> str:
 def with_name(event: str, change: Callable[[str], str]) -> str:
     """The event with its name's text (between the quotes) changed."""
     return re.sub(r'"name": "((?:[^"\\]|\\.)*)"', lambda m: f'"name": "{change(m[1])}"', event, count=1)
+
+
+def unbroken(document: Document, touched: int, note: str) -> Damaged:
+    """A defective file whose events can all be read."""
+    count = len(document.events)
+    return Damaged(document.bytes(), count, count, touched, note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from stepscope.simulate.defects.document import Damaged, Document, category
+from stepscope.simulate.defects.document import Damaged, Document, category, unbroken
 
 
 def missing_correlation(data: bytes) -> Damaged:
@@ -16,7 +16,7 @@ def missing_correlation(data: bytes) -> Damaged:
     document = replace(document, events=tuple(kept)).map(
         lambda e: re.sub(r'"External id": \d+, |, "correlation": \d+', "", e), linked
     )
-    return _changed(document, len(linked), "all are there; kernels have no launch")
+    return unbroken(document, len(linked), "all are there; kernels have no launch")
 
 
 def missing_sequence(data: bytes) -> Damaged:
@@ -24,7 +24,7 @@ def missing_sequence(data: bytes) -> Damaged:
     document = Document.parse(data)
     chosen = [i for i in document.find("kernel") if '"Seq": ' in document.events[i]]
     document = document.map(lambda e: re.sub(r', "Seq": \d+', "", e), chosen)
-    return _changed(document, len(chosen), "all are right")
+    return unbroken(document, len(chosen), "all are right")
 
 
 def string_streams(data: bytes) -> Damaged:
@@ -36,7 +36,7 @@ def string_streams(data: bytes) -> Damaged:
         event = re.sub(r'"tid": (\d+)', r'"tid": "stream \1"', event, count=1)
         return re.sub(r'"stream": (\d+)', r'"stream": "\1"', event, count=1)
 
-    return _changed(document.map(rename, chosen), len(chosen), "all are right")
+    return unbroken(document.map(rename, chosen), len(chosen), "all are right")
 
 
 def string_threads(data: bytes) -> Damaged:
@@ -44,21 +44,21 @@ def string_threads(data: bytes) -> Damaged:
     document = Document.parse(data)
     chosen = document.find("cpu_op", "cuda_runtime", "user_annotation", "python_function")
     document = document.map(lambda e: re.sub(r'"tid": (-?\d+)', r'"tid": "\1"', e, count=1), chosen)
-    return _changed(document, len(chosen), "all are right")
+    return unbroken(document, len(chosen), "all are right")
 
 
 def missing_distributed_info(data: bytes) -> Damaged:
     """The rank is not recorded."""
     document = Document.parse(data)
     head = re.sub(r'  "distributedInfo": .*\n', "", document.head)
-    return _changed(replace(document, head=head), 0, "all are right; the rank must come from the file's name")
+    return unbroken(replace(document, head=head), 0, "all are right; the rank must come from the file's name")
 
 
 def missing_devices(data: bytes) -> Damaged:
     """The device is not described."""
     document = Document.parse(data)
     head = re.sub(r'  "deviceProperties": .*\n', "", document.head)
-    return _changed(replace(document, head=head), 0, "all are right; the device is unknown")
+    return unbroken(replace(document, head=head), 0, "all are right; the device is unknown")
 
 
 def missing_steps(data: bytes) -> Damaged:
@@ -66,7 +66,7 @@ def missing_steps(data: bytes) -> Damaged:
     document = Document.parse(data)
     kept = tuple(event for event in document.events if '"name": "ProfilerStep#' not in event)
     touched = len(document.events) - len(kept)
-    return _changed(replace(document, events=kept), touched, "steps must be found otherwise, or there is one")
+    return unbroken(replace(document, events=kept), touched, "steps must be found otherwise, or there is one")
 
 
 def missing_names(data: bytes) -> Damaged:
@@ -74,16 +74,11 @@ def missing_names(data: bytes) -> Damaged:
     document = Document.parse(data)
     chosen = document.find("cpu_op", "cuda_runtime", every=9)
     document = document.map(lambda e: re.sub(r'"name": "(?:[^"\\]|\\.)*", ', "", e, count=1), chosen)
-    return _changed(document, len(chosen), "these have no name")
+    return unbroken(document, len(chosen), "these have no name")
 
 
 def missing_metadata(data: bytes) -> Damaged:
     """No process or thread has a name."""
     document = Document.parse(data)
     kept = tuple(event for event in document.events if '"ph": "M"' not in event)
-    return _changed(replace(document, events=kept), 0, "all intervals are right")
-
-
-def _changed(document: Document, touched: int, note: str) -> Damaged:
-    count = len(document.events)
-    return Damaged(document.bytes(), count, count, touched, note)
+    return unbroken(replace(document, events=kept), 0, "all intervals are right")

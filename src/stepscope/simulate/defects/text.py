@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from stepscope.simulate.defects.document import Damaged, Document, with_name
+from stepscope.simulate.defects.document import Damaged, Document, unbroken, with_name
 
 _HOST = ("cpu_op", "python_function", "user_annotation")
 
@@ -31,7 +31,7 @@ def _names(data: bytes, change: Callable[[str], str], note: str) -> Damaged:
     document = Document.parse(data)
     chosen = document.find(*_HOST, every=5)
     damaged = document.map(lambda event: with_name(event, change), chosen)
-    return _all(damaged, len(chosen), f"every event can be repaired; {note}")
+    return unbroken(damaged, len(chosen), f"every event can be repaired; {note}")
 
 
 def not_numbers(data: bytes) -> Damaged:
@@ -40,7 +40,7 @@ def not_numbers(data: bytes) -> Damaged:
     kernels, copies = document.find("kernel", every=3), document.find("gpu_memcpy", "gpu_memset")
     document = document.map(lambda e: re.sub(r'("blocks per SM": )[\d.]+', r"\1NaN", e), kernels)
     document = document.map(lambda e: re.sub(r'(\(GB/s\)": )[\d.]+', r"\1-Infinity", e), copies)
-    return _all(document, len(kernels) + len(copies), "every event can be read; the fields have no value")
+    return unbroken(document, len(kernels) + len(copies), "every event can be read; the fields have no value")
 
 
 def not_available(data: bytes) -> Damaged:
@@ -48,7 +48,7 @@ def not_available(data: bytes) -> Damaged:
     document = Document.parse(data)
     kernels = document.find("kernel", every=3)
     document = document.map(lambda e: re.sub(r'("(?:shared memory|stream)": )\d+', r"\1N/A", e, count=1), kernels)
-    return _all(document, len(kernels), "every event can be read; the fields have no value")
+    return unbroken(document, len(kernels), "every event can be read; the fields have no value")
 
 
 def invalid_utf8(data: bytes) -> Damaged:
@@ -60,32 +60,27 @@ def invalid_utf8(data: bytes) -> Damaged:
 def byte_order_mark(data: bytes) -> Damaged:
     """A byte order mark before the first brace."""
     document = Document.parse(data)
-    return replace(_all(document, 0, "nothing is lost"), data=b"\xef\xbb\xbf" + data)
+    return replace(unbroken(document, 0, "nothing is lost"), data=b"\xef\xbb\xbf" + data)
 
 
 def crlf(data: bytes) -> Damaged:
     """Line ends of Windows."""
-    return replace(_all(Document.parse(data), 0, "nothing is lost"), data=data.replace(b"\n", b"\r\n"))
+    return replace(unbroken(Document.parse(data), 0, "nothing is lost"), data=data.replace(b"\n", b"\r\n"))
 
 
 def one_line(data: bytes) -> Damaged:
     """No white space at all."""
     text = json.dumps(json.loads(data), separators=(",", ":"))
-    return replace(_all(Document.parse(data), 0, "nothing is lost"), data=text.encode())
+    return replace(unbroken(Document.parse(data), 0, "nothing is lost"), data=text.encode())
 
 
 def indented(data: bytes) -> Damaged:
     """Every value on a line of its own, the keys in alphabetical order."""
     text = json.dumps(json.loads(data), indent=4, sort_keys=True)
-    return replace(_all(Document.parse(data), 0, "nothing is lost"), data=text.encode())
+    return replace(unbroken(Document.parse(data), 0, "nothing is lost"), data=text.encode())
 
 
 def trailing_comma(data: bytes) -> Damaged:
     """A comma after the last event."""
     document = Document.parse(data)
-    return _all(replace(document, tail="," + document.tail), 0, "nothing is lost")
-
-
-def _all(document: Document, touched: int, note: str) -> Damaged:
-    count = len(document.events)
-    return Damaged(document.bytes(), count, count, touched, note)
+    return unbroken(replace(document, tail="," + document.tail), 0, "nothing is lost")
