@@ -23,9 +23,26 @@ def figures(summary: str) -> list[str]:
     return sorted(one.rstrip(".:") for one in _FACT.findall(summary))
 
 
+class Least(float):
+    """A threshold called `min_...`: a value that equals it counts, and no comparison says otherwise."""
+
+    def __lt__(self, value: float) -> bool:
+        raise AssertionError(f"{value} is compared with > to a threshold of {float(self)}: say >=")
+
+    def __ge__(self, value: float) -> bool:
+        raise AssertionError(f"{value} is compared with <= to a threshold of {float(self)}: say <")
+
+
+def inclusive(limits: Mapping[str, float]) -> dict[str, float]:
+    """The thresholds, none of which a rule can compare as if it were beyond the limit."""
+    return {name: Least(value) if name.startswith("min_") else value for name, value in limits.items()}
+
+
 def drafts(code: str, given: Mapping[Any, Any], limits: Mapping[str, float] | None = None) -> list[Draft]:
     """What a rule of one rank says of signals with these values; it raises where another is read."""
-    return [possible(draft) for draft in drafts_of(all_rules()[code], Signals(0, given), limits)]
+    registered = all_rules()[code]
+    known = inclusive({**Settings().limits(registered), **(limits or {})})
+    return [possible(draft) for draft in drafts_of(registered, Signals(0, given), known)]
 
 
 def job_drafts(code: str, ranks: Mapping[int, Mapping[Any, Any]]) -> list[Draft]:
@@ -33,7 +50,7 @@ def job_drafts(code: str, ranks: Mapping[int, Mapping[Any, Any]]) -> list[Draft]
     registered = all_rules()[code]
     assert registered.rule.job_check is not None
     sealed = {rank: Signals(rank, given).sealed(registered.rule.reads) for rank, given in ranks.items()}
-    return [possible(draft) for draft in registered.rule.job_check(sealed, Settings().limits(registered))]
+    return [possible(draft) for draft in registered.rule.job_check(sealed, inclusive(Settings().limits(registered)))]
 
 
 def possible(draft: Draft) -> Draft:

@@ -101,7 +101,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     if calls is not None and s.maybe(same_sizes) is None:
         taken = calls.steady
-        if calls.steps.size > limits["min_steps"] and calls.recurrence == 1.0 and not calls.free.any():
+        if calls.steps.size - 1 >= limits["min_steps"] and calls.recurrence == 1.0 and not calls.free.any():
             yield Draft(
                 title="Memory in use grows with every step",
                 summary=f"In each of {calls.steps.size - 1} steps after the first the allocator takes memory from the "
