@@ -92,6 +92,7 @@ def test_what_no_event_encloses_is_held_by_nobody() -> None:
     f = Memory()
     f.change(0, 100, 1)
     f.host("op", "aten::relu", 10, 5)
+    f.host("op", "aten::add", 40, 5)
     f.change(20, 60, 2)
     assert memory_holders(f.trace()).rows() == [(0, 0, None, None, 160, 2, 1.0)]
 

@@ -80,8 +80,10 @@ class TestKernels:
         kernel(facts, 200, core="AI_CORE", args={"Block Dim": 20})
         facts.row("kernel_metrics", event=first, metric="aic_mac_ratio", value=0.7)
         facts.row("kernel_metrics", event=first, metric="aic_mac_time", value=700.0)
+        facts.row("kernel_metrics", event=first, metric="vec_ratio", value=0.2)
         pipes = npu(facts)(npu_kernels.pipes)
-        assert {name: values.tolist() for name, values in pipes.items()} == {"aic_mac_ratio": [0.7, 0.0]}
+        found = {name: values.tolist() for name, values in pipes.items()}
+        assert found == {"aic_mac_ratio": [0.7, 0.0], "vec_ratio": [0.2, 0.0]}
 
     def test_without_counters_there_are_no_pipes_and_no_clock(self) -> None:
         facts = step()

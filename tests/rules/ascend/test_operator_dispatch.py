@@ -32,6 +32,7 @@ def test_a_larger_cache_only_where_workspaces_take_time() -> None:
     assert "ACLNN_CACHE_LIMIT" in settings(given(0.2, workspace=0.01))
     assert "ACLNN_CACHE_LIMIT" not in settings(given(0.2, workspace=0.0099))
     assert "ACLNN_CACHE_LIMIT" not in settings(given(0.2, workspace=0.01, ACLNN_CACHE_LIMIT="100000"))
+    assert "ACLNN_CACHE_LIMIT" in settings(given(0.2, workspace=0.01, ACLNN_CACHE_LIMIT="10000"))  # the default
 
 
 def test_settings_in_force_are_left_alone() -> None:
