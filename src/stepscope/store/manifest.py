@@ -1,4 +1,4 @@
-"""The manifest of a stored recording: its metadata, and its files with sizes and rows."""
+"""The manifest of a stored recording: its metadata, when its first and last event start, and its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording of an input, with what tells whose it is."""
+"""A recording of an input before its rank is decided: metadata, path, store and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who made each recording, as far as recordings and names tell."""
+"""The rank or worker that made each recording: as recorded, else from names of files and folders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RANKS: Final = 2**31
 
 
 def owners(found: Sequence[FoundRecordings]) -> list[Hashable]:
-    """The rank (int) or worker (str) that made each recording; None where nothing tells.
+    """The rank (int) or worker (str) that made each recording; None where neither metadata nor names show it.
 
     The recorded rank, else a number in the name of the file or of a folder that not all have in common, else the worker
     in the name. The processes of one file can't be told apart by its name.

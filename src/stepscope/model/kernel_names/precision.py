@@ -1,4 +1,4 @@
-"""Operand type and use of tensor cores, as far as a kernel's name reveals them."""
+"""Operand type of a kernel, as far as its name states it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
 
 
 def framework(result: Result) -> Attributes:
-    """What was profiled, where it is told to be something else than PyTorch: `framework`, `mindspore` or `unknown`.
+    """`framework`: `mindspore` or `unknown` where the profiler of another program than PyTorch wrote the result.
 
     MindSpore's profiler writes the same files into folders of other names; `msprof` profiles any program.
     """

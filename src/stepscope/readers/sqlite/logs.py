@@ -1,4 +1,4 @@
-"""Changes of a database that lie beside it."""
+"""Report write-ahead logs and journals beside a database, whose changes are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find steps: recorded, annotated, inferred, or the whole recording as one."""
+"""The steps of a recording: their intervals on host and devices, and which of them are complete."""
 
 from __future__ import annotations
 
