@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stepscope.model.table import Table
     from stepscope.record.annotate import annotate, annotate_modules
     from stepscope.record.api.profile import profile
+    from stepscope.record.now import record_now
     from stepscope.reports.report import Report
 
 __version__ = "0.1.0"
@@ -39,6 +40,7 @@ __all__ = [
     "compare",
     "open",
     "profile",
+    "record_now",
 ]
 
 _HOMES = {
@@ -55,6 +57,7 @@ _HOMES = {
     "annotate_modules": "stepscope.record.annotate",
     "open": "stepscope.api",
     "profile": "stepscope.record.api.profile",
+    "record_now": "stepscope.record.now",
 }
 
 

@@ -216,6 +216,55 @@ def test_options_behind_the_program_are_its_own(tmp_path: Path) -> None:
         assert done.stdout == ("['--debug', '--steps', '--', '-o']\n" if marked else "['--steps', '--', '-o']\n")
 
 
+def starts(recorded: Recorded) -> list[list[int]]:
+    """Numbers of the steps of each recording, in time order."""
+    found = []
+    for path in sorted(recorded.folder.iterdir(), key=lambda one: one.name.split(".")[1]):
+        names = [event["name"] for event in json.loads(path.read_text())["traceEvents"]]
+        found.append([int(name.split("#")[1]) for name in names if name.startswith("ProfilerStep#")])
+    return found
+
+
+def test_recordings_at_intervals(tmp_path: Path) -> None:
+    recorded = record(tmp_path, TRAIN.format(steps=40), "--steps", "3:5", "--every", "15")
+    assert starts(recorded) == [[3, 4], [18, 19], [33, 34]]
+    assert "of rank 0, the last of 3 recordings" in recorded.errors
+
+
+def test_a_recording_that_the_program_asks_for(tmp_path: Path) -> None:
+    ask = "        optimizer.step()\n        if step == 20: assert stepscope.record_now()"
+    code = "import stepscope\n" + TRAIN.format(steps=40).replace("        optimizer.step()", ask)
+    assert starts(record(tmp_path, code, "--steps", "3:5")) == [[3, 4], [8, 9]]
+
+
+@pytest.mark.parametrize("how", ["signal", "touch"])
+def test_a_recording_that_somebody_asks_for(how: str, tmp_path: Path) -> None:
+    ask = {"signal": "os.kill(os.getppid(), signal.SIGUSR2)", "touch": "open('now', 'w').close()"}[how]
+    pause = f"        optimizer.step(); time.sleep(0.03)\n        if step == 20: {ask}; time.sleep(0.3)"
+    code = "import os, signal, time\n" + TRAIN.format(steps=40).replace("        optimizer.step()", pause)
+    option = ["--signal", "USR2"] if how == "signal" else ["--touch", "now"]
+    [numbers] = starts(record(tmp_path, code, *option))
+    assert numbers == [23, 24, 25, 26]
+
+
+def test_a_slow_step_triggers_a_recording(tmp_path: Path) -> None:
+    pause = "        optimizer.step(); time.sleep(0.5 if step == 20 else 0.02)"
+    code = "import time\n" + TRAIN.format(steps=40).replace("        optimizer.step()", pause)
+    [numbers] = starts(record(tmp_path, code, "--trigger", "slow-step"))[-1:]
+    assert numbers == [23, 24, 25, 26]
+
+
+def test_nobody_asks(tmp_path: Path) -> None:
+    recorded = record(tmp_path, TRAIN.format(steps=20), "--touch", "now")
+    assert "nobody asked for it in 20 steps" in recorded.errors
+
+
+def test_asking_outside_of_a_recorded_program() -> None:
+    import stepscope
+
+    assert not stepscope.record_now()
+
+
 def test_what_fails_in_the_profiler_does_not_end_the_program(tmp_path: Path) -> None:
     code = TRAIN.format(steps=20).replace(
         "import torch\n", "import torch\ntorch.profiler._KinetoProfile.start_trace = None\n"
@@ -231,6 +280,8 @@ def test_what_fails_in_the_profiler_does_not_end_the_program(tmp_path: Path) -> 
         (["--steps", "4"], "--steps 4 is no range of steps"),
         (["--steps", "4:4"], "--steps 4:4 is no range of steps"),
         (["--ranks", "a"], "--ranks a is no list of ranks"),
+        (["--signal", "KILL"], "--signal KILL can't ask for recordings; give USR1 or USR2"),
+        (["--trigger", "fast"], "no trigger is called fast"),
     ],
 )
 def test_wrong_use(options: list[str], message: str, tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
+
+#: How many times the usual length makes a step slow.
+_SLOW: Final = 2.0
 
 Program = Annotated[list[str], typer.Argument(metavar="PROGRAM...", help="The program and its arguments, after `--`.")]
 Output = Annotated[
@@ -13,7 +16,7 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="DIR", help="Folder for the recordings; named after the time if not given."),
 ]
 StepRange = Annotated[
-    str,
+    str | None,
     typer.Option("--steps", metavar="A:B", help="Record steps A to B - 1; they count from 0, and 10:14 if not given."),
 ]
 Warmup = Annotated[
@@ -21,6 +24,22 @@ Warmup = Annotated[
 ]
 RecordedRanks = Annotated[
     str | None, typer.Option("--ranks", metavar="N,N", help="Record these ranks only, such as 0,7.")
+]
+Every = Annotated[
+    int | None, typer.Option("--every", min=1, metavar="N", help="Record as many steps again every N steps.")
+]
+Signal = Annotated[
+    str | None,
+    typer.Option("--signal", metavar="USR1|USR2", help="Record when stepscope gets this signal, not at fixed steps."),
+]
+Touch = Annotated[
+    Path | None, typer.Option("--touch", metavar="FILE", help="Record when this file is touched, not at fixed steps.")
+]
+Trigger = Annotated[
+    str | None,
+    typer.Option(
+        "--trigger", metavar="slow-step", help="Record after a step twice as long as usual, not at fixed steps."
+    ),
 ]
 NoShapes = Annotated[bool, typer.Option("--no-shapes", help="Leave out the shapes of operators' inputs.")]
 NoStacks = Annotated[bool, typer.Option("--no-stacks", help="Leave out Python functions, which cost most.")]
@@ -37,9 +56,13 @@ Patience = Annotated[
 def record(
     program: Program,
     output: Output = None,
-    steps: StepRange = "10:14",
+    steps: StepRange = None,
     warmup: Warmup = 2,
     ranks: RecordedRanks = None,
+    every: Every = None,
+    signal: Signal = None,
+    touch: Touch = None,
+    trigger: Trigger = None,
     no_shapes: NoShapes = False,
     no_stacks: NoStacks = False,
     allocations: Allocations = False,
@@ -56,14 +79,20 @@ def record(
     from stepscope.record.outcome import reports_in, sentences
     from stepscope.record.settings import RecordSettings
 
-    first, stop = _range(steps)
+    first, stop = _range(steps or "10:14")
+    asks = _signal(signal)
+    _known_trigger(trigger)
     folder = _folder(output)
     with tempfile.TemporaryDirectory(prefix="stepscope-record-") as reports:
+        asking = {asks: Path(reports) / "asked"} if asks else {}
+        requests = [*asking.values(), *([touch.absolute()] if touch else [])]
         settings = RecordSettings(
             str(folder), reports, first, stop, warmup, _numbers(ranks),
             shapes=not no_shapes, stacks=not no_stacks, allocations=allocations, patience_s=patience,
+            scheduled=bool(steps or every) or not (requests or trigger), every=every or 0,
+            requests=tuple(map(str, requests)), slow=_SLOW if trigger else 0.0,
         )  # fmt: skip
-        status = run(program, settings)
+        status = run(program, settings, asking)
         for line in sentences(reports_in(Path(reports)), settings):
             typer.echo(f"stepscope: {line}.", err=True)
     if folder.is_dir() and not no_report:
@@ -92,6 +121,23 @@ def _range(steps: str) -> tuple[int, int]:
             f"--steps {steps} is no range of steps", hint="give the first step and the one after the last, as 10:14"
         )
     return int(first), int(stop)
+
+
+def _signal(name: str | None) -> str:
+    """The full name of a signal that asks for recordings; empty for none."""
+    from stepscope.model.errors import UserError
+
+    full = f"SIG{name.upper().removeprefix('SIG')}" if name else ""
+    if full not in ("", "SIGUSR1", "SIGUSR2"):
+        raise UserError(f"--signal {name} can't ask for recordings", hint="give USR1 or USR2")
+    return full
+
+
+def _known_trigger(name: str | None) -> None:
+    from stepscope.model.errors import UserError
+
+    if name not in (None, "slow-step"):
+        raise UserError(f"no trigger is called {name}", hint="give --trigger slow-step")
 
 
 def _numbers(ranks: str | None) -> tuple[int, ...]:

@@ -31,12 +31,13 @@ def environment(settings: RecordSettings, inherited: Mapping[str, str]) -> dict[
     return {_LEVEL_OF_PROFILER: _NO_MESSAGES, **inherited, **ours}
 
 
-def run(command: Sequence[str], settings: RecordSettings) -> int:
+def run(command: Sequence[str], settings: RecordSettings, asking: Mapping[str, Path] | None = None) -> int:
     """Run a program to its end.
 
     Args:
         command: The program and its arguments, as a shell would start it.
         settings: What its processes are to record.
+        asking: Signals, by name, that are not the program's but touch a file, to ask for a recording.
 
     Returns:
         Its exit status; 128 and the signal's number if a signal ended it.
@@ -45,7 +46,7 @@ def run(command: Sequence[str], settings: RecordSettings) -> int:
         UserError: It can't be started.
     """
     inherited = environment(settings, os.environ)
-    with _quiet_to_signals() as forward_to:
+    with _quiet_to_signals(asking or {}) as forward_to:
         try:
             process = subprocess.Popen(list(command), env=inherited)
         except OSError as error:
@@ -65,7 +66,7 @@ def _hint(program: str) -> str:
 
 
 @contextmanager
-def _quiet_to_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
+def _quiet_to_signals(asking: Mapping[str, Path]) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Leave Ctrl-C to the program, which the terminal sends it, too, and hand other signals on to it."""
     running: list[subprocess.Popen[bytes]] = []
 
@@ -73,6 +74,10 @@ def _quiet_to_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
         del frame
         for process in running:
             process.send_signal(number)
+
+    def ask(number: int, frame: Any) -> None:
+        del frame
+        asking[signal.Signals(number).name].touch()
 
     def leave_to_program(number: int, frame: Any) -> None:
         # A handler, not SIG_IGN: that would be inherited.
@@ -83,7 +88,7 @@ def _quiet_to_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
     before = {number: signal.getsignal(number) for number in [*numbers, signal.SIGINT]}
     for number in numbers:
         if before[number] != signal.SIG_IGN:
-            signal.signal(number, forward)
+            signal.signal(number, ask if signal.Signals(number).name in asking else forward)
     if before[signal.SIGINT] != signal.SIG_IGN:
         signal.signal(signal.SIGINT, leave_to_program)
     try:

@@ -42,7 +42,8 @@ def _recorded(one: ProcessReport) -> str:
         last = one.stop - 1
         span = f"step {one.first}" if last == one.first else f"steps {one.first} to {last}"
         what = f"{span} ({_SOURCES[one.source]})"
-    return f"recorded {what} of rank {one.rank}{_cost(one)}: {one.files[-1]}"
+    last_of = f", the last of {len(one.files)} recordings" if len(one.files) > 1 else ""
+    return f"recorded {what} of rank {one.rank}{last_of}{_cost(one)}: {one.files[-1]}"
 
 
 def _cost(one: ProcessReport) -> str:
@@ -67,6 +68,8 @@ def _nothing(reports: list[ProcessReport], settings: RecordSettings) -> str:
             " uses PyTorch, in a Python that reads PYTHONPATH (not started with -I or -E)"
         )
     most = max(reports, key=lambda one: one.seen)
+    if most.source and not settings.scheduled:
+        return f"nothing was recorded: nobody asked for it in {most.seen} steps, and none was slow enough"
     if most.source:
         return (
             f"nothing was recorded: the program ended after {most.seen} steps, before step {settings.first};"

@@ -25,6 +25,10 @@ class RecordSettings:
         shapes: Record shapes of operators' inputs.
         stacks: Record Python functions.
         allocations: Record allocations of tensors.
+        scheduled: Whether these steps are recorded; otherwise as many, when somebody asks.
+        every: Record as many steps again after so many steps; 0 for once.
+        requests: Files; whoever touches one asks for a recording.
+        slow: Record after a step that takes so many times the median of those before; 0 for never.
         patience_s: Seconds without any step after which a stretch of time is recorded instead.
         stretch_s: Seconds of that stretch.
     """
@@ -38,6 +42,10 @@ class RecordSettings:
     shapes: bool = True
     stacks: bool = True
     allocations: bool = False
+    scheduled: bool = True
+    every: int = 0
+    requests: tuple[str, ...] = ()
+    slow: float = 0.0
     patience_s: float = 60.0
     stretch_s: float = 2.0
 
@@ -51,7 +59,8 @@ class RecordSettings:
         values: dict[str, Any] = json.loads(text)
         known = {field.name for field in fields(cls)}
         values = {name: value for name, value in values.items() if name in known}
-        values["ranks"] = tuple(values.get("ranks", ()))
+        for name in ("ranks", "requests"):
+            values[name] = tuple(values.get(name, ()))
         return cls(**values)
 
     @classmethod

@@ -10,6 +10,13 @@ from stepscope.record.job.ending import at_exit
 from stepscope.record.job.recorder import Recorder
 from stepscope.record.settings import RecordSettings
 
+_entered: list[Recorder] = []
+
+
+def current() -> Recorder | None:
+    """What records this process, if anything."""
+    return _entered[0] if _entered else None
+
 
 def enter() -> None:
     """Start to look for steps; whatever fails here is said, and the program goes on without being recorded."""
@@ -21,6 +28,7 @@ def enter() -> None:
         hooks.install(recorder)
         watching.start(recorder)
         at_exit(recorder.leave)
+        _entered.append(recorder)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: _begin_anew(recorder))
     except Exception as error:

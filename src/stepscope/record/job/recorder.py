@@ -17,6 +17,7 @@ from stepscope.record.job.identity import JobProcess
 from stepscope.record.job.journal import Journal
 from stepscope.record.job.models import Models
 from stepscope.record.job.report import ProcessReport
+from stepscope.record.job.windows import Windows
 from stepscope.record.settings import RecordSettings
 from stepscope.record.steps.finder import StepFinder
 
@@ -53,6 +54,8 @@ class Recorder:
         self._capture: Capture | None = None
         self._journal: Journal | None = None
         self._left = False
+        self._failed = False
+        self.windows = Windows(self.settings)
         self.report = ProcessReport()
 
     def begin_anew(self) -> None:
@@ -61,6 +64,13 @@ class Recorder:
         self.finder = StepFinder()
         self.finder.expects_updates = expects
         self._reset()
+
+    def ask(self) -> bool:
+        """Record the next steps; whether that can be."""
+        self.windows.ask()
+        if self._state == DONE and not self._failed:
+            self._state = WAITING
+        return not self._failed
 
     def needs_no_watch(self) -> bool:
         """Whether steps are found by updates or batches, or were recorded, or this is a loader's worker."""
@@ -111,16 +121,18 @@ class Recorder:
     def _step(self) -> None:
         """A step starts here."""
         before = time.perf_counter_ns()
-        settings, number = self.settings, self.finder.number
-        self.report.step(before, recorded=self._state == RECORDING)
+        windows, number = self.windows, self.finder.number
+        length = self.report.step(before, recorded=self._state == RECORDING)
         try:
-            if self._state == RECORDING and number >= settings.stop:
+            if self._state == WAITING:
+                windows.look(number, length)
+            if self._state == RECORDING and number >= windows.stop:
                 self._finish()
             elif self._state == RECORDING and self._capture is not None:
                 self._mark(number)
-            elif self._state == WAITING and number >= max(0, settings.first - settings.warmup):
+            elif self._state == WAITING and number >= max(0, windows.first - self.settings.warmup):
                 self._warm()
-            if self._state == WARMING and number >= settings.first and self._capture is not None:
+            if self._state == WARMING and number >= windows.first and self._capture is not None:
                 self._start(number)
         except Exception as error:
             self._give_up(error)
@@ -152,12 +164,15 @@ class Recorder:
         self._state = RECORDING
         self._termination.watch()
         # The launcher hears of it also if the process is killed now.
-        self.report.files.append(str(self._journal.path))
         self.report.write(self.settings.reports)
 
     def _new_journal(self, process: JobProcess) -> Journal:
         """A journal under a name by which the rank is found."""
-        return Journal(Path(self.settings.output) / f"{process.worker()}.{time.time_ns()}.pt.trace.json", process)
+        path = Path(self.settings.output) / f"{process.worker()}.{time.time_ns()}.pt.trace.json"
+        journal = Journal(path, process)
+        self.report.files.append(str(path))
+        self.report.stop = -1
+        return journal
 
     def _mark(self, number: int) -> None:
         assert self._capture is not None
@@ -170,7 +185,10 @@ class Recorder:
         journal, self._journal = self._journal, None
         assert capture is not None
         assert journal is not None
-        self._end()
+        if self.windows.over():
+            self._state = WAITING
+        else:
+            self._end()
         self.report.stop = self.finder.number + bool(partial)
         capture.stop(partial)
         self._write(capture, journal)
@@ -178,7 +196,6 @@ class Recorder:
 
     def _write(self, capture: Capture, journal: Journal) -> None:
         journal.close()
-        self.report.files = [str(journal.path)]
         if problem := capture.write(journal.path):
             self.report.note(problem)
         self.report.write(self.settings.reports)
@@ -189,6 +206,7 @@ class Recorder:
 
     def _give_up(self, error: Exception) -> None:
         """Record no more, and say why; the program goes on."""
+        self._failed = True
         self._end()
         self._capture = None
         self.report.note(str(error).split("\n", 1)[0] or type(error).__name__)

@@ -58,11 +58,17 @@ class ProcessReport:
     _outside: deque[int] = field(default_factory=lambda: deque(maxlen=_STEPS))
     _inside: deque[int] = field(default_factory=lambda: deque(maxlen=_STEPS))
 
-    def step(self, now: int, *, recorded: bool) -> None:
-        """A step ended, and the next starts."""
-        if self._last:
-            (self._inside if recorded else self._outside).append(now - self._last)
+    def step(self, now: int, *, recorded: bool) -> int:
+        """A step ended, and the next starts.
+
+        Returns:
+            How long it took in ns; 0 if its start is not known.
+        """
+        length = now - self._last if self._last else 0
+        if length:
+            (self._inside if recorded else self._outside).append(length)
         self._last = now
+        return length
 
     def step_from(self, now: int) -> None:
         """The step that is going on starts later than was said."""

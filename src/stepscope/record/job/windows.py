@@ -1,0 +1,91 @@
+"""Which steps are recorded next: those asked for, every so often, after a slow step, or when somebody asks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import deque
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from stepscope.record.settings import RecordSettings
+
+#: Recordings of one process; what a trigger or a short interval asks for beyond would fill the disk.
+MOST: Final = 20
+#: Steps that a slow one is compared with, and how many there must be.
+_COMPARED: Final = 50
+_FEWEST: Final = 10
+#: Nanoseconds between two looks at files that ask for a recording.
+_BETWEEN_LOOKS_NS: Final = 20_000_000
+_NEVER: Final = 1 << 62
+
+
+class Windows:
+    """The steps to record.
+
+    Attributes:
+        first: First step of the next or present recording; far away if none is asked for.
+        stop: First step after it.
+    """
+
+    def __init__(self, settings: RecordSettings) -> None:
+        self._settings = settings
+        self.first, self.stop = (settings.first, settings.stop) if settings.scheduled else (_NEVER, _NEVER)
+        self._left = MOST
+        self._asked = False
+        self._lengths: deque[int] = deque(maxlen=_COMPARED)
+        self._looked = 0
+        self._seen = [_changed(path) for path in settings.requests]
+
+    def ask(self) -> None:
+        """Record the next steps."""
+        self._asked = True
+
+    def look(self, number: int, length_ns: int) -> None:
+        """See whether somebody asks for a recording, or the step that is over was slow.
+
+        Args:
+            number: The step that starts.
+            length_ns: How long the last one took; 0 if that is not known.
+        """
+        if number >= self.first - self._settings.warmup:
+            return
+        if (self._is_slow(length_ns) or self._is_asked()) and self._left > 0:
+            self._asked = False
+            self.first = number + max(1, self._settings.warmup)
+            self.stop = self.first + self._settings.stop - self._settings.first
+
+    def over(self) -> bool:
+        """A recording is over; whether there may be another one."""
+        settings = self._settings
+        self._left -= 1
+        length = settings.stop - settings.first
+        self.first = self.first + settings.every if settings.every and settings.scheduled else _NEVER
+        self.stop = self.first + length
+        self._lengths.clear()
+        return self._left > 0 and bool(settings.every or settings.requests or settings.slow)
+
+    def _is_slow(self, length_ns: int) -> bool:
+        if not self._settings.slow or not length_ns:
+            return False
+        lengths = self._lengths
+        slow = len(lengths) >= _FEWEST and length_ns > self._settings.slow * median(lengths)
+        lengths.append(length_ns)
+        return slow
+
+    def _is_asked(self) -> bool:
+        if self._settings.requests and time.perf_counter_ns() - self._looked >= _BETWEEN_LOOKS_NS:
+            self._looked = time.perf_counter_ns()
+            now = [_changed(path) for path in self._settings.requests]
+            self._asked |= any(new > old for new, old in zip(now, self._seen, strict=True))
+            self._seen = now
+        return self._asked
+
+
+def _changed(path: str) -> int:
+    """When a file was last touched, in ns; 0 if there is none."""
+    with contextlib.suppress(OSError):
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 - a Path would cost more than the call
+    return 0
