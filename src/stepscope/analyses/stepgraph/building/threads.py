@@ -24,8 +24,9 @@ from stepscope.model.trace import Trace
 #: A thread that works while others do for more than this share of its time does not take turns with them.
 CONCURRENT = 0.2
 
-#: A thread is at work in what it does last of all: what encloses that may only wait for another thread.
-_WORK = ("op", "runtime", "launch", "sync", "queue", "gc", "dataloader")
+#: A thread is at work in what it does last of all: what encloses that may only wait for another thread. A collection
+#: stops every thread, whichever it is recorded on.
+_WORK = ("op", "runtime", "launch", "sync", "queue", "dataloader")
 #: A thread with any of these belongs to the job's work.
 _ACTIVE = ("op", "runtime", "launch", "sync", "step")
 
