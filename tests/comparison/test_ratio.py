@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from stepscope.comparison.noise.rates import rate_ratio
 from stepscope.comparison.noise.ratio import ratio_interval
 from stepscope.comparison.noise.student import quantile
 
@@ -76,6 +77,24 @@ def test_many_steps_are_thinned() -> None:
     base = [round(one) for one in random.lognormal(12, 0.2, 30_000)]
     found = ratio_interval(base, [round(1.01 * one) for one in base[:20_000]])
     assert found.ratio == pytest.approx(1.01, abs=0.005)
+
+
+def test_rates_of_repeated_work() -> None:
+    base = {f"kernel {i}": 100 + i for i in range(6)} | {"once": 1}
+    found = rate_ratio(base, {name: calls * 9 // 10 for name, calls in base.items()}, 1000, 1000)
+    assert found is not None
+    assert (found.method, found.ratio) == ("rates", pytest.approx(1.11, abs=0.02))
+    assert 1.1 < found.low <= found.ratio <= found.high < 1.13
+    twice = rate_ratio(base, base, 1000, 2000)
+    assert twice is not None
+    assert twice.low == twice.high == 2.0
+
+
+def test_without_enough_repeated_work() -> None:
+    base = {f"kernel {i}": 100 for i in range(6)}
+    assert rate_ratio(base, dict.fromkeys(base, 7), 1000, 1000) is None
+    assert rate_ratio(base, {**base, "other": 400}, 1000, 1000) is None
+    assert rate_ratio({"one": 1000}, {"one": 1000}, 1000, 1000) is None
 
 
 @pytest.mark.parametrize(("n", "m"), [(6, 4), (8, 8), (3, 3), (40, 30), (2, 5)])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any, Final
 
 from stepscope.comparison.comparable import device_names, operators_of, program_words, recorded_facts
 from stepscope.comparison.series import series_of
 from stepscope.comparison.side import ComparedSide, Unit
+
+_CALLS_SQL: Final = "SELECT name, count(*) AS number FROM kernels WHERE kind = 'compute' GROUP BY 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class SideFacts:
         rank: Rank that is compared.
         ranks: Ranks that the input has.
         steps: Numbers of the steps that are compared.
+        unit: What is timed: step, host step, window (no steps are known) or none.
         devices: Devices that a step's time is a mean over.
         device: Names of the devices in use.
         program: What ran, in words.
@@ -31,6 +34,7 @@ class SideFacts:
     rank: int
     ranks: int
     steps: tuple[int, ...]
+    unit: Unit
     devices: int
     device: str
     program: str
@@ -42,17 +46,22 @@ class SideSummary:
 
     Attributes:
         facts: What it is.
-        unit: What its lengths are of, see `ComparedSide`.
         recorded: What recordings are held against each other by, in words.
         operators: Names of the operators called.
         series: Values of each metric by step, or one value where it has no steps.
+        calls: Without steps, how often each kernel ran, by which such recordings are compared; else empty.
     """
 
     facts: SideFacts
-    unit: Unit
     recorded: Mapping[str, str]
     operators: frozenset[str]
     series: Mapping[str, tuple[int, ...]]
+    calls: Mapping[str, int]
+
+    @property
+    def unit(self) -> Unit:
+        """What its lengths are of, see `ComparedSide`."""
+        return self.facts.unit
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -73,16 +82,18 @@ class SideSummary:
         facts = SideFacts(**{**value["facts"], "steps": tuple(value["facts"]["steps"])})
         series = {str(name): tuple(int(one) for one in values) for name, values in dict(value["series"]).items()}
         recorded = {str(what): str(words) for what, words in dict(value["recorded"]).items()}
-        if value["unit"] not in ("step", "host step", "window", "none"):
-            raise ValueError(f"no unit is called {value['unit']!r}")
-        return cls(facts, cast("Unit", value["unit"]), recorded, frozenset(map(str, value["operators"])), series)
+        calls = {str(name): int(number) for name, number in dict(value["calls"]).items()}
+        if facts.unit not in ("step", "host step", "window", "none"):
+            raise ValueError(f"no unit is called {facts.unit!r}")
+        return cls(facts, recorded, frozenset(map(str, value["operators"])), series, calls)
 
 
 def summary_of(side: ComparedSide) -> SideSummary:
     """The figures of a side."""
     recording = side.recording
     facts = SideFacts(
-        recording.source, recording.reader, side.rank, side.ranks, side.steps, side.devices, device_names(side),
-        program_words(side),
+        recording.source, recording.reader, side.rank, side.ranks, side.steps, side.unit, side.devices,
+        device_names(side), program_words(side),
     )  # fmt: skip
-    return SideSummary(facts, side.unit, recorded_facts(side), operators_of(side), series_of(side))
+    calls = {row["name"]: row["number"] for row in side.trace.rows(_CALLS_SQL)} if side.unit == "window" else {}
+    return SideSummary(facts, recorded_facts(side), operators_of(side), series_of(side), calls)

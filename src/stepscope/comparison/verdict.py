@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from stepscope.comparison.noise.rates import rate_ratio
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
 from stepscope.comparison.summary import SideSummary
 from stepscope.model.amounts import percent, plural
@@ -46,11 +47,12 @@ class StepTimes:
     def to_json(self) -> dict[str, Any]:
         """As in `stepscope.comparison/1`; `low_ns` and `high_ns` bound the difference of a step of the base's mean."""
         one = self.interval
+        timed = None if one is not None and one.method == "rates" else one
         return {
             "base_ns": self.base_ns,
             "new_ns": self.new_ns,
-            "low_ns": None if one is None else round((one.low - 1) * self.base_ns),
-            "high_ns": None if one is None else round((one.high - 1) * self.base_ns),
+            "low_ns": None if timed is None else round((timed.low - 1) * self.base_ns),
+            "high_ns": None if timed is None else round((timed.high - 1) * self.base_ns),
             "diff_ns": self.new_ns - self.base_ns,
             "base_median_ns": self.base_median_ns,
             "new_median_ns": self.new_median_ns,
@@ -81,6 +83,8 @@ def step_times(
     unit = base.unit if len(units) == 1 else "none"
     first, second = ([one for one in side.lengths if one > 0] for side in (base, new))
     interval = ratio_interval(first, second, confidence) if first and second and unit != "none" else None
+    if interval is not None and unit == "window" and interval.method != "identical":
+        interval = rate_ratio(base.calls, new.calls, sum(first), sum(second))
     verdict, reason = _verdict(interval, unit, margin, (len(first), len(second)))
     return StepTimes(
         sum(base.lengths) // max(1, len(base.lengths)),
@@ -97,12 +101,14 @@ def step_times(
 
 
 def _verdict(interval: RatioInterval | None, unit: str, margin: float, steps: tuple[int, int]) -> tuple[Verdict, str]:
+    if interval is None and unit == "window":
+        return "inconclusive", "no steps are known, and too little repeats on both sides to tell how fast they are"
     if interval is None:
         return "inconclusive", "the two sides have no times of the same kind"
     if interval.method == "identical":
         return "same", "the step times of both sides are equal to the nanosecond"
-    if unit == "window":
-        return "inconclusive", "no steps are known: how long a recording lasts says nothing of its speed"
+    if interval.method == "rates":
+        return _by_rates(interval, margin)
     between = f"{interval.confidence:.0%} interval {percent(interval.low - 1)} to {percent(interval.high - 1)}"
     few = _few(interval, steps)
     if interval.high <= 1 + margin and interval.low >= 1 - margin:
@@ -112,6 +118,17 @@ def _verdict(interval: RatioInterval | None, unit: str, margin: float, steps: tu
     if interval.high < 1 and interval.ratio < 1 - margin:
         return "faster", f"the step takes {percent(1 - interval.ratio)} less time: {between}{few}"
     return "inconclusive", f"the difference of {percent(interval.ratio - 1)} is within the noise: {between}{few}"
+
+
+def _by_rates(interval: RatioInterval, margin: float) -> tuple[Verdict, str]:
+    """The verdict on recordings without steps."""
+    among = f"{percent(interval.low - 1)} to {percent(interval.high - 1)} for nine of ten calls of kernels"
+    said = f"no steps are known; the same work takes {percent(abs(interval.ratio - 1))}"
+    if interval.low > 1 and interval.ratio > 1 + margin:
+        return "slower", f"{said} more time: {among}"
+    if interval.high < 1 and interval.ratio < 1 - margin:
+        return "faster", f"{said} less time: {among}"
+    return "inconclusive", f"no steps are known; how often kernels run differs by {among}"
 
 
 def _few(interval: RatioInterval, steps: tuple[int, int]) -> str:

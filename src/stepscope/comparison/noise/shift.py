@@ -19,8 +19,9 @@ _MOST: Final = 2000
 _COUNTED: Final = 25
 
 #: identical (all measurements are equal on both sides), ranks (order statistics of the differences), spread (too few
-#: for that: Student's interval) or assumed (one on either side: their spread is taken for granted).
-Method = Literal["identical", "ranks", "spread", "assumed"]
+#: for that: Student's interval) or assumed (one on either side: their spread is taken for granted); of whole
+#: recordings, rates of repeated work.
+Method = Literal["identical", "ranks", "spread", "assumed", "rates"]
 Values = NDArray[np.float64]
 
 

@@ -31,7 +31,7 @@ def parts_grid(comparison: Comparison) -> tuple[Block, ...]:
     details: dict[str, list[dict[str, Any]]] = {}
     for row in comparison.table("step_parts").records():
         details.setdefault(row["part"], []).append(row)
-    rows = [_row("step", whole[0], whole[1], one, whole[0])]
+    rows = [_row("step" if comparison.step_time.unit != "window" else "whole", whole[0], whole[1], one, whole[0])]
     for part in comparison.parts:
         if max(part.base_ns, part.new_ns) < _LEAST * max(whole):
             continue

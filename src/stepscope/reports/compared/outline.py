@@ -19,13 +19,14 @@ _TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "sam
 
 def outline(comparison: Comparison, top: int = 10) -> Outline:
     """The page, with at most `top` rows in each table."""
+    per = "per step" if comparison.step_time.unit != "window" else "of the whole recordings"
     made = (
         Section("Verdict", (verdict_line(comparison.step_time),)),
         Section("Can they be compared?", _comparable(comparison)),
-        Section("What the difference is made of", parts_grid(comparison), "per step; the rows add up"),
+        Section("What the difference is made of", parts_grid(comparison), f"{per}; the rows add up"),
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
-        Section("By phase", phases_grid(comparison), "per step; the rows add up"),
-        Section("Compute", split_grids(comparison, top), "per step; the rows of each table add up to compute"),
+        Section("By phase", phases_grid(comparison), f"{per}; the rows add up"),
+        Section("Compute", split_grids(comparison, top), f"{per}; the rows of each table add up to compute"),
         Section("Not compared", _lacking(comparison)),
     )
     facts = (side_words(comparison.base, "base"), side_words(comparison.new, "new"))
@@ -41,13 +42,15 @@ def recording_name(source: str) -> str:
 def side_words(side: SideFacts, name: str) -> str:
     """`base: PyTorch training, 1 × Tesla V100, 6 steps, rank 0 of 2`."""
     of = f"rank {side.rank} of {side.ranks}" if side.ranks > 1 else ""
-    words = (side.program, side.device, plural(len(side.steps), "step"), of)
+    steps = "no steps" if side.unit in ("window", "none") else plural(len(side.steps), "step")
+    words = (side.program, side.device, steps, of)
     return visible(f"{name}: " + ", ".join(filter(None, words)))
 
 
 def verdict_line(times: StepTimes) -> Line:
     """The verdict with both step times and the reason."""
-    span = f"{duration(times.base_ns)} → {duration(times.new_ns)}; " if times.base_ns or times.new_ns else ""
+    rated = times.interval is not None and times.interval.method == "rates"
+    span = "" if rated or not times.new_ns else f"{duration(times.base_ns)} → {duration(times.new_ns)}; "
     return Line(f"{times.verdict}: {span}{times.reason}", tone=_TONES[times.verdict])
 
 
@@ -89,6 +92,8 @@ def _figures(comparison: Comparison) -> tuple[Figure, ...]:
         return ()
     one = times.interval
     bounds = f"{one.confidence:.0%} interval {one.low:.3f} to {one.high:.3f}"
+    if one.method == "rates":
+        bounds = f"time for the same work; {one.low:.3f} to {one.high:.3f}"
     return (
         Figure("Verdict", comparison.verdict),
         Figure("Step, base", duration(times.base_ns), plural(times.base_steps, "step")),
