@@ -87,3 +87,19 @@ def test_sums_of_a_recorded_job() -> None:
     assert round(api["aten::to"]["base_ns"] / 1e6, 2) == 8.4
     assert round(api["aten::to"]["new_self_ns"] / 1e6, 2) == 0.69
     assert sum(found.table("memory").column("diff_bytes")) == 0
+
+
+def test_memory_without_steps_and_devices() -> None:
+    def held(size: int) -> Trace:
+        facts = Facts()
+        facts.host("op", "aten::empty", 0, 100)
+        facts.row("raw_memory", ts=10, device=0, address=1, bytes=size, track=0)
+        return facts.trace()
+
+    found = compare_traces(held(1000), held(1500), CompareOptions(findings=False))
+    assert (found.verdict, found.parts) == ("inconclusive", ())
+    assert [(one.name, one.base, one.new) for one in found.metrics] == [("peak_memory", 1000, 1500)]
+    [row] = found.table("memory").records()
+    assert (row["name"], row["diff_bytes"]) == ("aten::empty", 500)
+    same = compare_traces(held(1000), held(1000), CompareOptions(findings=False))
+    assert same.metrics[0].diff == 0

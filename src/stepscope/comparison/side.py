@@ -74,10 +74,9 @@ def side_of(trace: Trace, rank: int, steps: Sequence[int] = ()) -> ComparedSide:
         lengths, unit = known.length[chosen], ("step" if known.found[chosen].all() else "window")
     else:
         lengths, unit = (known.stop - known.ts)[chosen], "host step"
-    if not numbers or not int(lengths.sum()):
+    # How long a recording without steps and without a device lasts is the time of nothing.
+    if not numbers or not int(lengths.sum()) or (unit == "host step" and not known.found[chosen].all()):
         return ComparedSide(one, rank, len(trace.ranks), numbers, tuple(lengths.tolist()), 1, "none")
-    if unit == "host step" and not known.found[chosen].all():
-        unit = "window"
     return ComparedSide(one, rank, len(trace.ranks), numbers, tuple(lengths.tolist()), _devices(one, numbers), unit)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
-from stepscope.model.amounts import NONE, percent
+from stepscope.model.amounts import NONE, percent, quantity
 from stepscope.reports.blocks import Block, Grid, Heading
 from stepscope.reports.text import visible
 from stepscope.reports.units import Scale, time_scale
@@ -77,6 +77,20 @@ def findings_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
         for each in shown
     )
     return (Grid(headings, rows, hidden=len(changed) - len(shown), table="findings", whole=True),)
+
+
+def memory_grid(comparison: Comparison) -> tuple[Block, ...]:
+    """Peaks of device memory."""
+    found = [one for one in comparison.metrics if one.unit == "bytes"]
+    headings = (Heading("", number=False), *(Heading(text) for text in ("base", "new", "diff", "ratio")))
+    rows = tuple(
+        (
+            _words(one.name), quantity(one.base, "bytes"), quantity(one.new, "bytes"), quantity(one.diff, "bytes"),
+            f"{one.new / one.base:.2f}" if one.base else NONE,
+        )
+        for one in found
+    )  # fmt: skip
+    return (Grid(headings, rows),) if rows else ()
 
 
 def split_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
