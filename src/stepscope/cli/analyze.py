@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepscope.cli.options import Ignore, NoCache, PathList, Ranks, Run, Select, Span, Steps, Store, Thresholds
+from stepscope.cli.options import Dask, Ignore, NoCache, PathList, Ranks, Run, Select, Span, Steps, Store, Thresholds
 
 if TYPE_CHECKING:
+    from stepscope.ingest.workers import MakeWorkers
     from stepscope.model.trace import Trace
     from stepscope.reports.report import Report
 
@@ -46,6 +48,7 @@ def analyze(
     span: Span = None,
     no_cache: NoCache = False,
     store: Store = None,
+    scheduler: Dask = None,
 ) -> None:
     """Show what is wrong with a recording, where each step's time went, and why.
 
@@ -64,7 +67,10 @@ def analyze(
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
     with_few_heaps()
     with (
-        open_input(paths, cache=not no_cache, store=store, run=run, span=span, meanwhile=import_ahead) as trace,
+        _workers(scheduler) as workers,
+        open_input(
+            paths, cache=not no_cache, store=store, run=run, span=span, workers=workers, meanwhile=import_ahead
+        ) as trace,
         progress("analysing") as report_progress,
     ):
         from stepscope.reports.build import ReportOptions, build_report
@@ -72,7 +78,7 @@ def analyze(
         options = ReportOptions(
             tuple(step or ()), tuple(rank or ()), tuple(table or ()),
             page=not (json or xlsx or html), rules=rules, all_findings=all_,
-            strict=bool(ctx.obj), progress=report_progress,
+            strict=bool(ctx.obj), progress=report_progress, workers=workers,
         )  # fmt: skip
         report = build_report(trace, options)
         page = _page(report, trace, top) if html else ""
@@ -80,6 +86,14 @@ def analyze(
         _write(report, kind, path, paths, top, page)
     if not wanted:
         _print(report, top)
+
+
+def _workers(scheduler: str | None) -> AbstractContextManager[MakeWorkers | None]:
+    if scheduler is None:
+        return nullcontext()
+    from stepscope.ingest.dask_workers import dask_workers
+
+    return dask_workers(scheduler)
 
 
 def _print(report: Report, top: int | None) -> None:

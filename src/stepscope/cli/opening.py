@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stepscope.model.process.leaving import before_leaving
 
 if TYPE_CHECKING:
+    from stepscope.ingest.workers import MakeWorkers
     from stepscope.model.trace import Trace
 
 #: Shorter work shows no progress bar, s.
@@ -28,6 +29,7 @@ def open_input(
     run: str | None = None,
     span: int | None = None,
     locked: bool = False,
+    workers: MakeWorkers | None = None,
     meanwhile: Callable[[], None] | None = None,
 ) -> Trace:
     """Open files and folders as one trace.
@@ -39,6 +41,7 @@ def open_input(
         run: Which run to open; None for the last.
         span: Which recording of each rank to open; None for the last that most ranks have.
         locked: For the SQL of strangers.
+        workers: Makes what recordings are read on; None for processes of this machine.
         meanwhile: Called repeatedly while a recording is being read.
     """
     from stepscope.ingest import Options, open_trace
@@ -50,7 +53,9 @@ def open_input(
                 meanwhile()
             show(what, done, total)
 
-        options = Options(cache=cache, store=store, report=report, say=_say, run=run, span=span, locked=locked)
+        options = Options(
+            cache=cache, store=store, report=report, say=_say, run=run, span=span, workers=workers, locked=locked
+        )
         return open_trace(paths, options)
 
 

@@ -36,6 +36,15 @@ Span = Annotated[
     int | None,
     typer.Option("--span", min=1, metavar="N", help="Of several recordings of each rank, this one in time order."),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        "--dask",
+        metavar="ADDRESS",
+        help="Read and analyse ranks by the workers of this scheduler of Dask; `local` starts some here.",
+    ),
+]
 Select = Annotated[
     list[str] | None,
     typer.Option("--select", metavar="RULES", help="Only these rules: families, codes or their beginnings, names."),

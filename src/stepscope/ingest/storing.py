@@ -122,7 +122,7 @@ class Stores:
         missing = [wanted for wanted in all_ if self._take(wanted) is None]
         progress = _Advance(self._options, sum(_size(wanted) for wanted in missing))
         large = progress.total > SIZES.parallel_bytes or len(missing) >= SIZES.parallel_ranks
-        if len(missing) > 1 and large:
+        if len(missing) > 1 and (large or self._options.workers is not None):
             workers = self._options.workers or processes
             with workers(len(missing), max(map(_memory, missing))) as these:
                 if these.size > 1 or self._options.workers is not None:

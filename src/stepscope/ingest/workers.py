@@ -34,11 +34,13 @@ class Workers:
     Attributes:
         size: How many tasks run at a time, at least 1.
         make: Makes the executor.
+        died: Errors by which the executor says that a task ended each worker that tried it.
         ahead: Tasks handed to the executor for each worker.
     """
 
     size: int
     make: Callable[[], Executor]
+    died: tuple[type[Exception], ...] = ()
     ahead: int = _AHEAD
     _executor: Executor | None = None
 
@@ -123,7 +125,8 @@ def in_order(workers: Workers, function: Callable[[T], R], items: Iterable[T]) -
             flying.clear()
         else:
             flying.popleft()
-            yield outcome
+            dead = isinstance(outcome.error, workers.died)
+            yield Outcome(outcome.item, error=WorkerDiedError()) if dead else outcome
 
 
 def _done(future: Future[Any]) -> bool:
