@@ -18,6 +18,7 @@ import type { TimelineInfo } from "./types";
 
 /** Kept while other pages are shown, so that coming back finds everything as it was. */
 let kept: Board | null = null;
+let asked: Promise<TimelineInfo> | null = null;
 
 /** All events over time: move with W, A, S, D, or the mouse. */
 export function Timeline({ params }: Pick<PageProps, "params">) {
@@ -29,16 +30,17 @@ export function Timeline({ params }: Pick<PageProps, "params">) {
       board.value = kept;
       return;
     }
-    getJson<TimelineInfo>("api/timeline").then(
+    asked ??= getJson<TimelineInfo>("api/timeline");
+    asked.then(
       (info) => {
-        const made = new Board(info);
+        const made = kept ?? new Board(info);
         kept = made;
         follow(made, params);
         // For tests and measurements, which can't see into a canvas.
         Object.assign(window, { stepscopeTimeline: made });
         board.value = made;
       },
-      (problem) => (error.value = problem instanceof Refused ? problem : new Refused(String(problem))),
+      (problem) => ((asked = null), (error.value = problem instanceof Refused ? problem : new Refused(String(problem)))),
     );
   }, []);
   if (error.value) return <Failure error={error.value} />;
