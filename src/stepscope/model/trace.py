@@ -13,6 +13,7 @@ from stepscope.model.place import Place
 from stepscope.model.process.connections import Connections, another
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.recording import Recording
+from stepscope.model.sizes import SIZES
 from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
 
@@ -164,6 +165,16 @@ class Trace:
 
         self._memo.forget(lambda value: footprint(value) >= least)
         give_back()
+
+    @property
+    def large(self) -> bool:
+        """Whether it has more events than several questions may be asked about at a time."""
+        return sum(recording.events for recording in self.recordings.values()) > SIZES.concurrent_events
+
+    def forget_if_large(self) -> None:
+        """Drop large values of `once` of a large trace, between two parts of the only question that is being asked."""
+        if self.large:
+            self.forget(SIZES.kept_bytes)
 
     def with_tables(self, **tables: pa.Table) -> Trace:
         """The same trace with additional tables for queries."""

@@ -158,7 +158,7 @@ class Question:
             between()
             return answer
 
-        large = self.recording[1].events > SIZES.concurrent_events
+        large = self.whole.large
         between = self.forget if large else _nothing
         workers = 1 if large else self.threads or min(4, os.cpu_count() or 1)
         with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
