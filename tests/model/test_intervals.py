@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.model.intervals import Intervals, overlay, partition
+from stepscope.model.intervals import Intervals
+from stepscope.model.partition import overlay, partition
 
 RAW = st.lists(st.tuples(st.integers(-20, 40), st.integers(-20, 40)), max_size=12)
 

@@ -1,4 +1,4 @@
-"""Arithmetic on sets of time intervals: union, intersection, difference, coverage, partition.
+"""Arithmetic on sets of time intervals: union, intersection, difference, coverage.
 
 Everything is int64 nanoseconds and half-open, [start, end). Device activities may overlap, even on one
 stream, so time is always measured on unions, never as the difference of neighbouring events.
@@ -6,7 +6,7 @@ stream, so time is always measured on unions, never as the difference of neighbo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,6 @@ Times = NDArray[np.int64]
 
 _NONE: Times = np.zeros(0, np.int64)
 _NONE.flags.writeable = False
-
-_LAYER_BITS = 6
-_TOGGLES = np.left_shift(1, np.arange(1 << _LAYER_BITS, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,55 +124,6 @@ class Intervals:
         ends = np.concatenate(([np.iinfo(np.int64).min], self.ends))[interval]
         past: Times = covered - np.where(ends > points, ends - points, 0)
         return past
-
-
-def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
-    """Give every instant of [lo, hi) to the first layer that covers it.
-
-    Args:
-        layers: At most 62.
-        lo: Start in ns.
-        hi: End, less than four years later.
-
-    Returns:
-        starts, ends and labels of intervals in time order, which tile [lo, hi). A label is a position in
-        `layers`, or `len(layers)` where no layer covers; neighbours differ in label.
-    """
-    if hi <= lo:
-        return _NONE, _NONE, _NONE
-    # Every edge of a layer toggles the layer's bit; the lowest bit set is the first layer that covers. Time and layer
-    # share an integer, which is sorted faster than times with layers beside them.
-    edges = [np.array([len(layers)], np.int64)]
-    for position, layer in enumerate(layers):
-        clipped = layer.clip(lo, hi)
-        edges += [(times - lo) << _LAYER_BITS | position for times in (clipped.starts, clipped.ends)]
-    packed = np.sort(np.concatenate(edges))
-    cuts = (packed >> _LAYER_BITS) + lo
-    covering = np.bitwise_xor.accumulate(_TOGGLES[packed & (_TOGGLES.size - 1)])
-    settled = np.flatnonzero(np.append(cuts[1:] > cuts[:-1], True) & (cuts < hi))
-    covering = covering[settled]
-    lowest = covering & -covering
-    first = np.flatnonzero(np.append(True, lowest[1:] != lowest[:-1]))
-    starts = cuts[settled[first]]
-    return starts, np.append(starts[1:], hi), np.log2(lowest[first]).astype(np.int64)
-
-
-def overlay(
-    starts: Times, ends: Times, tile_starts: Times, tile_ends: Times
-) -> tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]:
-    """Cut any intervals along tiles, which ascend and do not overlap.
-
-    Returns:
-        starts, ends, interval and tile of every non-empty intersection, by interval and then by time.
-    """
-    first = np.searchsorted(tile_ends, starts, side="right")
-    count = np.maximum(np.searchsorted(tile_starts, ends, side="left") - first, 0)
-    interval = np.repeat(np.arange(starts.size), count)
-    tile = np.arange(interval.size) - np.repeat(np.cumsum(count) - count - first, count)
-    lefts = np.maximum(starts[interval], tile_starts[tile])
-    finishes = np.minimum(ends[interval], tile_ends[tile])
-    real = lefts < finishes
-    return lefts[real], finishes[real], interval[real], tile[real]
 
 
 def distinct(values: Times) -> Times:

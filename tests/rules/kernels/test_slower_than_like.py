@@ -9,7 +9,7 @@ from stepscope.model.program import Program
 from stepscope.signals.kernels.dominance import Alike
 from stepscope.signals.kernels.likes import Slower, uneven
 from stepscope.signals.shared import job
-from stepscope.signals.shared.gemms import Dimensions
+from stepscope.signals.shared.dimensions import Dimensions
 from stepscope.signals.shared.program import program
 
 

@@ -7,7 +7,7 @@ from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.kernels.shapes import Unaligned, unaligned
 from stepscope.signals.shared import job
-from stepscope.signals.shared.gemms import Dimensions
+from stepscope.signals.shared.dimensions import Dimensions
 
 NAN = float("nan")
 

@@ -8,7 +8,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_sixteen_bits, in_tf32
 from stepscope.signals.kernels.shapes import rows, unaligned
-from stepscope.signals.shared.gemms import Dimensions, dimensions, gemms
+from stepscope.signals.shared.dimensions import Dimensions, dimensions
+from stepscope.signals.shared.gemms import gemms
 from support import Facts
 
 SGEMM = "ampere_sgemm_128x64_tn"

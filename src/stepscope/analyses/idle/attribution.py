@@ -13,7 +13,8 @@ from stepscope.analyses.idle.host_work import LOADING_NS, UNSEEN_NS
 from stepscope.analyses.idle.idle_gaps import Gaps
 from stepscope.analyses.shared import host_states as host
 from stepscope.analyses.shared.host_states import HostStates
-from stepscope.model.intervals import Intervals, Times, overlay, partition
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.partition import overlay, partition
 
 Part = tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]
 _OF_STATE = {

@@ -25,7 +25,8 @@ from stepscope.analyses.shared.host_states import host_states
 from stepscope.analyses.shared.needs import has_device
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.model.errors import MissingInputError
-from stepscope.model.intervals import Intervals, Times, overlay
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.partition import overlay
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK

@@ -15,7 +15,8 @@ from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals, Times, partition
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.partition import partition
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Trace
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.recorded_events import listed, names_of, passing
 from stepscope.model.events.columns import Ids, Spans, on_host
-from stepscope.model.events.device_work import Copies, DeviceWork
+from stepscope.model.events.copies import Copies
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Times
 from stepscope.model.runtime_names import is_blocking_copy, is_synchronisation
 from stepscope.model.trace import Trace

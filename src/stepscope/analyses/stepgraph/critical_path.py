@@ -18,7 +18,8 @@ from stepscope.analyses.stepgraph.building import rows
 from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.analyses.stepgraph.graph import StepGraph
 from stepscope.analyses.stepgraph.path import PathSegments, critical_segments
-from stepscope.model.intervals import Intervals, Times, overlay
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.partition import overlay
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, FORWARD, OPTIMIZER, PREPROCESSING, REST
 from stepscope.model.events.columns import Spans
-from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork
+from stepscope.model.events.copies import DIRECTIONS, Copies
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 

@@ -12,9 +12,11 @@ from stepscope.analyses.shared.device_time import step_windows
 from stepscope.analyses.steps.phase_marks import Marks, phase_marks
 from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, OPTIMIZER, PHASES, PREPROCESSING, REST
 from stepscope.model.events.columns import Spans
-from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork
+from stepscope.model.events.copies import DIRECTIONS, Copies
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
-from stepscope.model.intervals import Intervals, Times, partition
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.partition import partition
 from stepscope.model.schema import Column, TableSchema, ns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK

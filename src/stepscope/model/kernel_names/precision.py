@@ -5,52 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from stepscope.model.kernel_names.kinds import LOOKED_AT, MATRIX_CLASSES, OpClass
+from stepscope.model.kernel_names.kinds import MATRIX_CLASSES, OpClass
 from stepscope.model.kernel_names.parse import KernelName
+from stepscope.model.kernel_names.template_types import FLOAT, template_type
 
-# C++ types as they stand in template arguments, whole words.
-_FLOATS: tuple[tuple[str, str], ...] = (
-    ("bf16", r"BFloat16|bfloat16(?:_t)?|__nv_bfloat16\d?|__hip_bfloat16\d?|hip_bfloat16|bhalf_t|bf16\w*"),
-    ("fp16", r"Half|half(?:_t|\d)?|__half\d?|_Float16|fp16\w*"),
-    ("fp8", r"[Ff]loat8\w*|float_e[45]m[23]\w*|float_ue8m0\w*|__nv_fp8\w*|__hip_fp8\w*|fp8\w*|e[45]m[23]\w*"),
-    ("fp4", r"float_e2m1\w*|e2m1\w*|nvfp4|mxfp4|fp4\w*"),
-    ("tf32", r"tfloat32_t|tf32\w*"),
-    ("complex64", r"complex<float>"),
-    ("complex128", r"complex<double>"),
-    ("fp64", r"double[24]?"),
-    ("fp32", r"float(?:[24]|_t)?"),
-)
-# The same in mangled names; a length stands before a class's name, a letter for a built-in type.
-_MANGLED_FLOATS: tuple[tuple[str, str], ...] = (
-    ("bf16", r"DF16b|8BFloat16|10bfloat16_t|11bfloat16_t|13__nv_bfloat16|14__hip_bfloat16|12hip_bfloat16"),
-    ("fp16", r"DF16_|4Half|6half_t|6__half"),
-    ("fp8", r"\d+Float8_\w|\d+float_e[45]m[23]|\d+__nv_fp8|\d+__hip_fp8"),
-    ("tf32", r"10tfloat32_t|_tf32"),
-    ("fp64", r"(?<=I)d(?=[dELiNS\d])|(?<=[EI_])dd|(?<=E)d(?=E)"),
-    ("fp32", r"(?<=I)f(?=[fELiNS\d])|(?<=[EI_])ff|(?<=E)f(?=E)"),
-)
-_INTEGERS: tuple[tuple[str, str], ...] = (
-    ("int64", r"(?<![\w])(?<!unsigned )(?<!\(unsigned )long(?: long)?(?! ?\w)(?!\))"),
-    ("int32", r"(?<!\w)(?<!unsigned )(?<!\(unsigned )int(?! ?\w)(?!\))"),
-    ("bool", r"(?<!\w)bool(?!\w)(?!\))"),
-    ("uint8", r"(?<!\w)unsigned char(?!\w)"),
-)
-
-
-def _any_of(types: tuple[tuple[str, str], ...]) -> str:
-    return "|".join(f"(?P<{name}>{pattern})" for name, pattern in types)
-
-
-_FLOAT = re.compile(rf"\b(?:{_any_of(_FLOATS)})(?!\w)")
-_MANGLED_FLOAT = re.compile(_any_of(_MANGLED_FLOATS))
-_INTEGER = re.compile(_any_of(_INTEGERS))
-_TEMPLATED = re.compile(r"<|\(|I[A-Zf\d]")
-_OPAQUE = 200
-_LONGEST_FUNCTOR = 1_200
-_INTEGERS_WITHIN = 250
-# The parameters of a functor's lambda, as demangled ("{lambda(float)#1}") or by nsys ("[lambda(float)
-# (instance 1)]"); a lone int is the index that every elementwise launch passes.
-_LAMBDA = re.compile(r"[{\[]lambda\((?!int\)|\))([^()]*)\)")
 _TENSILE = re.compile(r"Cijk_[A-Za-z]+_[A-Za-z]+_(4x|F8|B8|F6|B6|F4|I8|[A-Z])")
 _TENSILE_TYPES = {"B": "bf16", "H": "fp16", "S": "fp32", "D": "fp64", "F8": "fp8", "B8": "fp8", "I8": "int8"}
 _TENSILE_TYPES |= {
@@ -90,7 +48,6 @@ _NCCL_TYPES |= {"f8e4m3": "fp8", "f8e5m2": "fp8", "bf16": "bf16"}
 # matrix instruction.
 _BLAS = re.compile(r"(?:^|_)(?:g?c)?([shdcz])(\d{3,5})?(?:gemm|cudnn|gemv|fprop|dgrad|wgrad)")
 _BLAS_TYPES = {"s": "fp32", "h": "fp16", "d": "fp64", "c": "complex64", "z": "complex128"}
-_CK_TYPES = re.compile(r"(?:I|[a-z\d]E?|_)(t{2,3}f|t{3})")
 _INDEX_TYPES = frozenset({"int64", "int32", "bool"})
 
 
@@ -100,44 +57,14 @@ def dtype(name: KernelName, op_class: OpClass) -> str | None:
     if op_class == "collective":
         readers = (_collective,)
     elif op_class in MATRIX_CLASSES:
-        readers = (_library, _template, _word)
+        readers = (_library, template_type, _word)
     else:
-        readers = (_template, _word)
+        readers = (template_type, _word)
     for reader in readers:
         found = reader(name)
         if found is not None and not (op_class in MATRIX_CLASSES and found in _INDEX_TYPES):
             return found
     return None
-
-
-def _template(name: KernelName) -> str | None:
-    arguments = name.args[:LOOKED_AT]
-    if not _TEMPLATED.match(arguments):
-        return None
-    if arguments[0] == "I":
-        return _mangled_template(name, arguments)
-    if "OpaqueType" in arguments[:_OPAQUE]:
-        return None
-    found = _FLOAT.search(arguments)
-    if found is None or _is_parameter(arguments, found.start()):
-        # A functor's parameters (`std::optional<double>`) are not its type; the lambda it ends in says that.
-        typed = _LAMBDA.search(name.args, 0, _LONGEST_FUNCTOR)
-        if typed is not None:
-            found = _FLOAT.search(typed.group(1)) or _INTEGER.search(typed.group(1)) or found
-        elif found is None:
-            found = _INTEGER.search(arguments, 0, _INTEGERS_WITHIN)
-    return found.lastgroup if found is not None else None
-
-
-def _mangled_template(name: KernelName, arguments: str) -> str | None:
-    if found := _MANGLED_FLOAT.search(arguments):
-        return found.lastgroup
-    # Composable Kernel keeps bf16 in unsigned short, whose mangling is "t".
-    return "bf16" if name.path.startswith("ck::") and _CK_TYPES.search(arguments) else None
-
-
-def _is_parameter(arguments: str, at: int) -> bool:
-    return arguments.startswith("<") and "TensorIterator" in arguments[:at]
 
 
 def _library(name: KernelName) -> str | None:
@@ -177,7 +104,7 @@ def _collective(name: KernelName) -> str | None:
     found = _NCCL.search(name.path) or _NCCL_LATE.search(name.path)
     if found is None:
         # Parameters of a collective include buffers of other types than the payload.
-        types = _FLOAT.search(name.args.split(">(", 1)[0]) if name.args.startswith("<") else None
+        types = FLOAT.search(name.args.split(">(", 1)[0]) if name.args.startswith("<") else None
         return types.lastgroup if types is not None else None
     word = found.group(1).lower()
     return _NCCL_TYPES.get(word, word)

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stepscope.model.opcost.call import CallArguments, OpCost, TensorArgument, nbytes, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost
+from stepscope.model.opcost.tensors import TensorArgument, nbytes, sizes
 
 Cost = Callable[[CallArguments], OpCost | None]
 

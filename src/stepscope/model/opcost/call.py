@@ -9,6 +9,7 @@ from typing import Any
 
 from stepscope.model import dtypes as types
 from stepscope.model.kernel_names import OpClass
+from stepscope.model.opcost.tensors import Shape, TensorArgument
 
 _MOST_DIMS = 64
 _LARGEST = 2**62
@@ -17,8 +18,6 @@ _SCALAR_TYPES = {
     **{0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "fp16", 6: "fp32", 7: "fp64"},
     **{9: "complex64", 10: "complex128", 11: "bool", 15: "bf16", 23: "fp8", 24: "fp8", 25: "fp8", 26: "fp8"},
 }
-
-Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +42,6 @@ class OpCost:
         if self.bytes_read is None or self.bytes_written is None:
             return None
         return self.bytes_read + self.bytes_written
-
-
-@dataclass(frozen=True, slots=True)
-class TensorArgument:
-    """A tensor argument: its shape, and its element type where that was recorded."""
-
-    shape: Shape
-    dtype: str | None
-
-    @property
-    def numel(self) -> int:
-        """Number of elements; 1 for a scalar tensor."""
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int | None:
-        """Bytes of the elements; None if their type is not recorded."""
-        return nbytes(self.numel, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +118,6 @@ class CallArguments:
         if text is None or not (text.startswith("[") and text.endswith("]")):
             return None
         return [item.strip() for item in text[1:-1].split(",") if item.strip()]
-
-
-def nbytes(numel: int, dtype: str | None) -> int | None:
-    """Bytes of `numel` elements; None if the type is unknown."""
-    size = types.itemsize(dtype)
-    return None if size is None else numel * size
-
-
-def total(parts: Sequence[int | None]) -> int | None:
-    """Their sum; None if one of them is unknown."""
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
-
-
-def sizes(tensors: Sequence[TensorArgument | None]) -> int | None:
-    """Bytes of the tensors that are not None; None if a type is unknown."""
-    return total([tensor.nbytes for tensor in tensors if tensor is not None])
 
 
 def _is_element(recorded: str) -> bool:

@@ -14,7 +14,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stepscope.model.opcost.call import CallArguments, OpCost, Shape, TensorArgument, nbytes, sizes, total
+from stepscope.model.opcost.call import CallArguments, OpCost
+from stepscope.model.opcost.tensors import Shape, TensorArgument, nbytes, sizes, total
 
 Cost = Callable[[CallArguments], OpCost | None]
 

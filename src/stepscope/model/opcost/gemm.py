@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stepscope.model.opcost.call import CallArguments, OpCost, Shape, TensorArgument, nbytes, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost
+from stepscope.model.opcost.tensors import Shape, TensorArgument, nbytes, sizes
 
 Cost = Callable[[CallArguments], OpCost | None]
 

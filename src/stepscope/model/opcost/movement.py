@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stepscope.model.opcost.call import CallArguments, OpCost, TensorArgument, nbytes, sizes, total
+from stepscope.model.opcost.call import CallArguments, OpCost
+from stepscope.model.opcost.tensors import TensorArgument, nbytes, sizes, total
 
 Cost = Callable[[CallArguments], OpCost | None]
 

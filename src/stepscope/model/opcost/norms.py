@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stepscope.model.opcost.call import CallArguments, OpCost, TensorArgument, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost
+from stepscope.model.opcost.tensors import TensorArgument, sizes
 
 Cost = Callable[[CallArguments], OpCost | None]
 

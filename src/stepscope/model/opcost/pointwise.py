@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from stepscope.model import dtypes as types
-from stepscope.model.opcost.call import CallArguments, OpCost, Shape, TensorArgument, nbytes, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost
 from stepscope.model.opcost.gemm import broadcast
+from stepscope.model.opcost.tensors import Shape, TensorArgument, nbytes, sizes
 
 Cost = Callable[[CallArguments], OpCost | None]
 

@@ -10,20 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.model.tables.columns import RANK
-from stepscope.model.tables.devices import COLLECTIVES, COMM_TASKS, COPIES, DEVICES, KERNEL_METRICS, KERNELS, SAMPLES
-from stepscope.model.tables.events import (
-    COUNTERS,
-    EVENTS,
-    FLOWS,
-    GROUPS,
-    HEALTH,
-    MEMORY,
-    OP_INPUTS,
-    RECORDED,
-    STEPS,
-    TRACKS,
-)
+from stepscope.model.tables.communication import COLLECTIVES, COMM_TASKS, GROUPS
+from stepscope.model.tables.devices import COPIES, DEVICES, KERNEL_METRICS, KERNELS, SAMPLES
+from stepscope.model.tables.events import COUNTERS, EVENTS, FLOWS, MEMORY, OP_INPUTS, STEPS, TRACKS
 from stepscope.model.tables.memory import MEMORY_TABLES
+from stepscope.model.tables.recording import HEALTH, RECORDED
 
 __all__ = [
     "BY_NAME",

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from stepscope.model.categories import KERNEL_KINDS
-from stepscope.model.schema import (
-    Column,
-    TableSchema,
-    flag,
-    fraction,
-    ident,
-    ns,
-    number,
-    size,
-    text,
-)
+from stepscope.model.schema import Column, TableSchema, flag, fraction, ident, ns, number, size, text
 from stepscope.model.tables.columns import DEVICE, RANK, STEP
 
 KERNELS = TableSchema(
@@ -71,34 +61,6 @@ KERNELS = TableSchema(
         ),
     ),
 )
-COLLECTIVES = TableSchema(
-    "collectives",
-    "One row per collective or point-to-point transfer seen on a rank.",
-    (
-        ident("event", "The device event; the host event where no device event exists (for example gloo)."),
-        RANK,
-        text("group", "Process group: its name, or `default` where not recorded."),
-        Column("seq", "int64", "Sequence number in the group as recorded; null if not.", "", True),
-        text(
-            "collective",
-            "all_reduce, all_gather, reduce_scatter, broadcast, reduce, gather, scatter, all_to_all, "
-            "send, recv, send_recv (where not distinguished), barrier or other.",
-        ),
-        size(
-            "bytes",
-            "Size of the collective: the larger of input and output; null if not recorded.",
-            nullable=True,
-        ),
-        text("dtype", "Data type as recorded.", nullable=True),
-        Column("world_size", "int32", "Number of ranks in the group; null if not recorded.", "", True),
-        Column("ranks", "int32[]", "Ranks of the group; null if not recorded.", "", True),
-        ns(
-            "transfer_ns",
-            "Time in which data moved, at most, as the library summed it up; null if it did not.",
-            nullable=True,
-        ),
-    ),
-)
 KERNEL_METRICS = TableSchema(
     "kernel_metrics",
     "One row per number that the device's counters gave for one device activity.",
@@ -107,22 +69,6 @@ KERNEL_METRICS = TableSchema(
         RANK,
         text("metric", "As the profiler calls it, without its unit: `aic_mac_ratio`, `cube_utilization`, ..."),
         number("value", "Times in ns, ratios as fractions, sizes in bytes, bandwidths in bytes/s; else as recorded."),
-    ),
-)
-COMM_TASKS = TableSchema(
-    "comm_tasks",
-    "One row per part of a collective that its library recorded: transfers over links, waits and signals.",
-    (
-        ident("event", "The part's own event."),
-        RANK,
-        ident("collective", "The collective's event; null if not found.", nullable=True),
-        text("kind", "copy, reduce, wait, signal, send or other."),
-        Column("plane", "int32", "Number of the part's queue within the collective; null if not recorded.", "", True),
-        Column("src", "int32", "Rank within the group that data leaves; null if not recorded.", "", True),
-        Column("dst", "int32", "Rank within the group that data enters; null if not recorded.", "", True),
-        text("transport", "SDMA, RDMA, LOCAL, ...; null if not recorded.", nullable=True),
-        text("link", "HCCS, PCIE, ROCE, SIO, ON_CHIP, ...; null if not recorded.", nullable=True),
-        size("bytes", "Bytes moved; null if not recorded.", nullable=True),
     ),
 )
 COPIES = TableSchema(

@@ -1,19 +1,9 @@
-"""Canonical tables about what the host and the program did, and about the recording itself."""
+"""Canonical tables about what the host and the program did."""
 
 from __future__ import annotations
 
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.schema import (
-    Column,
-    TableSchema,
-    count,
-    flag,
-    ident,
-    ns,
-    number,
-    size,
-    text,
-)
+from stepscope.model.schema import Column, TableSchema, flag, ident, ns, number, size, text
 from stepscope.model.tables.columns import DEVICE, RANK, STEP
 
 EVENTS = TableSchema(
@@ -51,18 +41,6 @@ TRACKS = TableSchema(
         DEVICE,
         text("stream", "Queue as recorded: a number, or a name such as `sycl queue`.", nullable=True),
         text("label", "Name to show."),
-    ),
-)
-RECORDED = TableSchema(
-    "recorded",
-    "One row per number that the profiler summed up itself, kept to compare with; what can be derived is derived.",
-    (
-        RANK,
-        text("source", "What it is a summary of: steps, operators, api, communication, bandwidth, matrix, ..."),
-        text("step", "Step as the summary names it; null if it is of the whole recording.", nullable=True),
-        text("subject", "What the number is about: an operator, a call, a collective, a link; empty for the step."),
-        text("metric", "Name and unit as recorded."),
-        number("value", "Value as recorded."),
     ),
 )
 MEMORY = TableSchema(
@@ -169,29 +147,5 @@ OP_INPUTS = TableSchema(
             "",
             True,
         ),
-    ),
-)
-GROUPS = TableSchema(
-    "groups",
-    "One row per process group that the recording describes.",
-    (
-        RANK,
-        text("group", "Name."),
-        text("description", "What it is for, as recorded.", nullable=True),
-        text("backend", "nccl, gloo, hccl, ...", nullable=True),
-        Column("size", "int32", "Number of ranks.", "count", True),
-        Column("ranks", "int32[]", "Its ranks; null if not recorded.", "", True),
-    ),
-)
-HEALTH = TableSchema(
-    "health",
-    "What is wrong with the recording, or missing from it.",
-    (
-        Column("rank", "int32", "Rank concerned; null for the input as a whole.", "", True),
-        text("code", "Stable name of the observation."),
-        text("severity", "error (numbers are wrong), warning (some numbers are missing or approximate), info."),
-        count("count", "How many times."),
-        text("message", "What was seen."),
-        text("effect", "What it means for the numbers, and what to record next time."),
     ),
 )

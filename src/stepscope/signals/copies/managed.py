@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.device_work import DIRECTIONS, MEMORIES, Copies, DeviceWork
+from stepscope.model.events.copies import DIRECTIONS, MEMORIES, Copies
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.signals.copies.transfers import pinned_rate
 from stepscope.signals.shared.job import recorded_steps

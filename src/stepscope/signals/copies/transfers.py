@@ -14,8 +14,9 @@ from stepscope.analyses.shared.needs import need_device
 from stepscope.model.device_table.host_link import host_link
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id
-from stepscope.model.events.device_work import DIRECTIONS as COPY_DIRECTIONS
-from stepscope.model.events.device_work import MEMORIES, Copies, DeviceWork
+from stepscope.model.events.copies import DIRECTIONS as COPY_DIRECTIONS
+from stepscope.model.events.copies import MEMORIES, Copies
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.signals.shared.job import device, recorded_ns, recorded_steps
 from stepscope.signals.shared.operations import Ids

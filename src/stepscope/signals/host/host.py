@@ -17,7 +17,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
-from stepscope.model.intervals import Intervals, Times, overlay
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.partition import overlay
 from stepscope.signals.shared.job import recorded_steps, step_ns, steps
 from stepscope.signals.signal import Signals, signal
 

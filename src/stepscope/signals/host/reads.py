@@ -8,7 +8,8 @@ import numpy as np
 
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans
-from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork
+from stepscope.model.events.copies import DIRECTIONS, Copies
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.signals.host.synchronisation import SCALAR, calls
 from stepscope.signals.host.waiting import ONE_NUMBER
 from stepscope.signals.shared.host_cost import outermost

@@ -13,7 +13,8 @@ from stepscope.analyses.shared.host_waits import SOON_NS
 from stepscope.analyses.shared.needs import need_calls, need_device
 from stepscope.model import runtime_names
 from stepscope.model.events.columns import Spans, names_by_id
-from stepscope.model.events.device_work import DIRECTIONS, DeviceWork
+from stepscope.model.events.copies import DIRECTIONS
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.trace import Trace
 from stepscope.signals.host.waiting import ONE_NUMBER, Around, around, waiting
 from stepscope.signals.shared.job import recorded_steps

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.host_waits import SOON_NS, blocking_copies, outermost_waits, synchronising_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Ids, Spans
-from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork
+from stepscope.model.events.copies import DIRECTIONS, Copies
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.trace import Trace
 
 #: The most that one number takes; complex numbers of double precision have 16 bytes.

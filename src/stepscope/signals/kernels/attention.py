@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from stepscope.model.devices import Device
 from stepscope.signals.kernels.fusions import Fusion, fusion, scaled
-from stepscope.signals.shared.gemms import Dimensions, dimensions, gemms
+from stepscope.signals.shared.dimensions import Dimensions, dimensions
+from stepscope.signals.shared.gemms import gemms
 from stepscope.signals.shared.job import device
 from stepscope.signals.shared.operations import Operations, operations
 from stepscope.signals.shared.patterns import Ranges, members, sequences

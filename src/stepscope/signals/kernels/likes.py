@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.model.kernel_names import classify
 from stepscope.signals.kernels.dominance import Alike, compute
-from stepscope.signals.shared.gemms import Dimensions, dimensions
+from stepscope.signals.shared.dimensions import Dimensions, dimensions
 from stepscope.signals.shared.job import device
 from stepscope.signals.signal import Signals, signal
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_by_id
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.signals.shared.gemms import dimensions
+from stepscope.signals.shared.dimensions import dimensions
 from stepscope.signals.shared.job import device, recorded_ns
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.dtypes import itemsize
-from stepscope.signals.shared.gemms import Dimensions, Gemms, dimensions, gemms
+from stepscope.signals.shared.dimensions import Dimensions, dimensions
+from stepscope.signals.shared.gemms import Gemms, gemms
 from stepscope.signals.shared.job import device, recorded_ns
 from stepscope.signals.shared.operations import Ids, tensors
 from stepscope.signals.signal import Signals, signal

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_by_id
-from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork, Grids
+from stepscope.model.events.copies import DIRECTIONS, Copies
+from stepscope.model.events.device_work import DeviceWork, Grids
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.operator_attribution import describing_operators

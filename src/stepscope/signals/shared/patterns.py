@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.events.columns import Spans, named
 from stepscope.model.trace import Trace
-from stepscope.signals.shared.gemms import dimensions
+from stepscope.signals.shared.dimensions import dimensions
 from stepscope.signals.shared.operations import Ids, Operations, operations
 from stepscope.signals.shared.roles import OTHER, POINTWISE
 from stepscope.signals.signal import Signals, signal

@@ -1,0 +1,63 @@
+"""Intervals divided: each instant to the first layer that covers it, and intervals cut along tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.intervals import Intervals, Times
+
+_LAYER_BITS = 6
+_TOGGLES = np.left_shift(1, np.arange(1 << _LAYER_BITS, dtype=np.int64))
+
+
+def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
+    """Give every instant of [lo, hi) to the first layer that covers it.
+
+    Args:
+        layers: At most 62.
+        lo: Start in ns.
+        hi: End, less than four years later.
+
+    Returns:
+        starts, ends and labels of intervals in time order, which tile [lo, hi). A label is a position in
+        `layers`, or `len(layers)` where no layer covers; neighbours differ in label.
+    """
+    if hi <= lo:
+        nothing: Times = np.zeros(0, np.int64)
+        return nothing, nothing, nothing
+    # Every edge of a layer toggles the layer's bit; the lowest bit set is the first layer that covers. Time and layer
+    # share an integer, which is sorted faster than times with layers beside them.
+    edges = [np.array([len(layers)], np.int64)]
+    for position, layer in enumerate(layers):
+        clipped = layer.clip(lo, hi)
+        edges += [(times - lo) << _LAYER_BITS | position for times in (clipped.starts, clipped.ends)]
+    packed = np.sort(np.concatenate(edges))
+    cuts = (packed >> _LAYER_BITS) + lo
+    covering = np.bitwise_xor.accumulate(_TOGGLES[packed & (_TOGGLES.size - 1)])
+    settled = np.flatnonzero(np.append(cuts[1:] > cuts[:-1], True) & (cuts < hi))
+    covering = covering[settled]
+    lowest = covering & -covering
+    first = np.flatnonzero(np.append(True, lowest[1:] != lowest[:-1]))
+    starts = cuts[settled[first]]
+    return starts, np.append(starts[1:], hi), np.log2(lowest[first]).astype(np.int64)
+
+
+def overlay(
+    starts: Times, ends: Times, tile_starts: Times, tile_ends: Times
+) -> tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]:
+    """Cut any intervals along tiles, which ascend and do not overlap.
+
+    Returns:
+        starts, ends, interval and tile of every non-empty intersection, by interval and then by time.
+    """
+    first = np.searchsorted(tile_ends, starts, side="right")
+    count = np.maximum(np.searchsorted(tile_starts, ends, side="left") - first, 0)
+    interval = np.repeat(np.arange(starts.size), count)
+    tile = np.arange(interval.size) - np.repeat(np.cumsum(count) - count - first, count)
+    lefts = np.maximum(starts[interval], tile_starts[tile])
+    finishes = np.minimum(ends[interval], tile_ends[tile])
+    real = lefts < finishes
+    return lefts[real], finishes[real], interval[real], tile[real]
