@@ -7,7 +7,8 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any, Final
 
-from stepscope.ingest.workers import MakeWorkers, Workers, available_memory, cores
+from stepscope.ingest.capacity import available_memory, cores
+from stepscope.ingest.workers import MakeWorkers, Workers
 from stepscope.model.errors import UserError
 
 #: Instead of an address: workers of this machine, started for this run.

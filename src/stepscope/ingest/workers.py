@@ -6,11 +6,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
+from stepscope.ingest.capacity import available_memory, cores
 from stepscope.model.process.leaving import wait_if_leaving, work_for
 from stepscope.model.sizes import SIZES
 
@@ -168,25 +167,3 @@ def _pool(size: int) -> Executor:
 
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(size, mp_context=context, initializer=work_for, initargs=(os.getpid(),))
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    with suppress(AttributeError, OSError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def available_memory() -> int:
-    """Memory that may still be used, in bytes; a very large number where the system does not tell."""
-    found = [1 << 62]
-    with suppress(OSError, ValueError, IndexError), Path("/proc/meminfo").open(encoding="ascii") as lines:
-        found += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
-    with suppress(OSError, ValueError):
-        limit, used = (_number(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
-        found.append(max(limit - used, 0))
-    return min(found)
-
-
-def _number(path: str) -> int:
-    return int(Path(path).read_text(encoding="ascii"))
