@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from series import rounds
 from stepscope.analyses.memory.memory_churn import memory_churn
-from stepscope.analyses.memory.memory_peaks import memory_holders, memory_peaks
+from stepscope.analyses.memory.memory_holders import memory_holders
+from stepscope.analyses.memory.memory_peaks import memory_peaks
 from stepscope.analyses.memory.memory_steps import memory_steps
 from stepscope.analyses.memory.memory_timeline import MOST_POINTS, memory_timeline
 from stepscope.model.errors import MissingInputError

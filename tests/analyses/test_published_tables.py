@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from stepscope.analyses.host.operators import operators
-from stepscope.analyses.kernels.kernels import kernel_attribution, kernels, kernels_by_operator
+from stepscope.analyses.kernels.kernel_origins import kernel_attribution, kernels_by_operator
+from stepscope.analyses.kernels.kernels import kernels
 from stepscope.model.trace import Trace
 from support import recorded_trace, shared
 

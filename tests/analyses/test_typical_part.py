@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.analyses.shared.narrow import Filter, narrowed, one_of, typical_part
+from stepscope.analyses.shared.narrow import Filter, narrowed, one_of
+from stepscope.analyses.shared.typical import typical_part
 from stepscope.model.trace import Trace
 from support import Facts
 

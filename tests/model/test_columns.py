@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analyses.shared.narrow import Filter, narrowed, typical_part
+from stepscope.analyses.shared.narrow import Filter, narrowed
+from stepscope.analyses.shared.typical import typical_part
 from stepscope.model.events.columns import Spans, inputs_of, named
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps

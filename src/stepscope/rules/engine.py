@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stepscope.analyses.shared.narrow import typical_part
+from stepscope.analyses.shared.typical import typical_part
 from stepscope.model.errors import MissingInputError
 from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.trace import Trace

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.analyses.kernels.kernels import kernel_attribution, kernel_classes, kernels, kernels_by_operator
+from stepscope.analyses.kernels.kernel_origins import kernel_attribution, kernels_by_operator
+from stepscope.analyses.kernels.kernels import kernel_classes, kernels
 from stepscope.model.errors import MissingInputError
 from support import Facts
 

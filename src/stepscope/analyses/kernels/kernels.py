@@ -1,4 +1,4 @@
-"""Device time by kernel, by class, by launching operator, and by what is known of its origin."""
+"""Device time by kernel and by class."""
 
 from __future__ import annotations
 
@@ -19,20 +19,15 @@ from stepscope.model.trace import Trace
 #: A kernel shorter than this takes about as long to launch as to run (10 µs, as in TraceLens' study of short kernels).
 SHORT_NS = 10_000
 
-_SHARE_OF = "the durations of all device activities; concurrent ones each count in full"
+SHARE_OF = "the durations of all device activities; concurrent ones each count in full"
 _OP_CLASS, _KIND = ACTIVITIES["op_class"], ACTIVITIES["kind"]
-_ATTRIBUTION = text(
-    "attribution",
-    "operator; `graph launch` (replayed by a graph outside every operator), `launch` (launched outside every "
-    "operator) or `none` (no launch recorded).",
-)
 
 KERNELS = TableSchema(
     "kernels",
     "One row per kernel name, and kind of core that it ran on where that is recorded: device activities of every kind "
     "but waits of queues.",
     (
-        *summary_columns("kernel", _SHARE_OF),
+        *summary_columns("kernel", SHARE_OF),
         RANK,
         _OP_CLASS,
         _KIND,
@@ -68,51 +63,13 @@ KERNEL_CLASSES = TableSchema(
     "kernel_classes",
     "One row per class of kernels; `name` is the class.",
     (
-        *summary_columns("class", _SHARE_OF),
+        *summary_columns("class", SHARE_OF),
         RANK,
         count("names", "How many different kernels it has."),
         count("short", f"How many took less than {SHORT_NS // 1000} µs."),
         ns("tensor_core_ns", "Time of those that use tensor cores, as far as their names tell."),
     ),
 )
-
-KERNELS_BY_OPERATOR = TableSchema(
-    "kernels_by_operator",
-    "One row per kernel name and operator that launched it (the innermost one around the launch).",
-    (
-        *summary_columns("kernel", _SHARE_OF),
-        RANK,
-        text("operator", "Name of the operator; null if none is known.", nullable=True),
-        _ATTRIBUTION,
-        _OP_CLASS,
-        _KIND,
-    ),
-)
-
-_ATTRIBUTED_SQL = """
-SELECT k.*, n.name AS operator, CASE WHEN k.op IS NOT NULL THEN 'operator' WHEN k.graph IS NOT NULL THEN 'graph launch'
-    WHEN k.launch IS NOT NULL THEN 'launch' ELSE 'none' END AS attribution
-FROM kernels k LEFT JOIN spans s ON s.id = k.op LEFT JOIN names n USING (name_id) WHERE k.kind <> 'sync'
-"""
-_BY_OPERATOR_SQL = f"""
-SELECT *, {SHARE_SQL} FROM (
-    SELECT name, {SUMMARY_SQL}, operator, attribution, any_value(op_class ORDER BY ts) AS op_class, kind
-    FROM ({_ATTRIBUTED_SQL}) GROUP BY name, kind, operator, attribution
-) ORDER BY total_ns DESC, name, operator, attribution, kind
-"""
-
-KERNEL_ATTRIBUTION = TableSchema(
-    "kernel_attribution",
-    "How much device time is attributed to operators; `name` is as `attribution` of `kernels_by_operator`. What is "
-    "not under `operator` is missing from every number by operator.",
-    (*summary_columns("attribution", _SHARE_OF), RANK),
-)
-
-_ATTRIBUTION_SQL = f"""
-SELECT *, {SHARE_SQL} FROM (
-    SELECT attribution AS name, {SUMMARY_SQL} FROM ({_ATTRIBUTED_SQL}) GROUP BY attribution
-) ORDER BY total_ns DESC, name
-"""
 
 
 def kernels(trace: Trace) -> Table:
@@ -150,29 +107,4 @@ def kernel_classes(trace: Trace) -> Table:
     return ordered_table(KERNEL_CLASSES, columns)
 
 
-def kernels_by_operator(trace: Trace) -> Table:
-    """Sum up device activities by name and launching operator.
-
-    Raises:
-        MissingInputError: The recording has no device activity.
-    """
-    need_device(trace)
-    return by_name(trace, KERNELS_BY_OPERATOR, _BY_OPERATOR_SQL)
-
-
-def kernel_attribution(trace: Trace) -> Table:
-    """Sum up device activities by what is known of their origin.
-
-    Raises:
-        MissingInputError: The recording has no device activity.
-    """
-    need_device(trace)
-    return by_name(trace, KERNEL_ATTRIBUTION, _ATTRIBUTION_SQL)
-
-
-ANALYSES = (
-    Analysis(KERNELS, kernels),
-    Analysis(KERNEL_CLASSES, kernel_classes),
-    Analysis(KERNELS_BY_OPERATOR, kernels_by_operator),
-    Analysis(KERNEL_ATTRIBUTION, kernel_attribution),
-)
+ANALYSES = (Analysis(KERNELS, kernels), Analysis(KERNEL_CLASSES, kernel_classes))

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
+from stepscope.model.schema import Column
 from stepscope.model.trace import Trace
+
+DEVICE: Final = Column("device", "int32", "Device index; null for host memory.", "", True)
 
 #: In the order of the store, which is that of time; rows of the same time stay in the order of the recording.
 _SQL: Final = """
@@ -45,6 +48,18 @@ class MemoryLevels:
     allocated: NDArray[np.int64]
     reserved: NDArray[np.int64]
     rebuilt: bool
+
+    def live(self, when: int) -> NDArray[np.int64] | None:
+        """Positions of the allocations that are live after row `when`; None if addresses were not recorded."""
+        known = np.flatnonzero((self.address != -1) & (self.bytes != 0))
+        if not known.size:
+            return None
+        past = known[known <= when]
+        order = past[np.argsort(self.address[past], kind="stable")]
+        # Of each address, the last thing that happened to it.
+        last = np.append(np.diff(self.address[order]) != 0, [True]) if order.size else np.zeros(0, np.bool_)
+        newest = order[last]
+        return np.sort(newest[self.bytes[newest] > 0])
 
 
 def memory_levels(trace: Trace) -> list[MemoryLevels]:

@@ -1,4 +1,4 @@
-"""Peak memory: how much, when, and who held it."""
+"""Peak memory: how much, and when."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.memory.memory_levels import MemoryLevels, memory_levels
+from stepscope.analyses.memory.memory_levels import DEVICE, memory_levels
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.shared.grouping import Groups, texts
-from stepscope.analyses.shared.host_tree import host_tree
-from stepscope.model.events.nesting import is_outer_first, outer_first
-from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, size, text
+from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, size
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
-
-_DEVICE: Final = Column("device", "int32", "Device index; null for host memory.", "", True)
 
 MEMORY_PEAKS = TableSchema(
     "memory_peaks",
     "One row per device with recorded allocations, and one for host memory.",
     (
         RANK,
-        _DEVICE,
+        DEVICE,
         size("total_bytes", "Memory of the device; null if not recorded.", nullable=True),
         size("peak_bytes", "Most bytes in use at a time."),
         flag("peak_is_lower_bound", "Whether totals were not recorded, so that what was allocated before is missing, "
@@ -43,20 +38,6 @@ MEMORY_PEAKS = TableSchema(
     ),
 )  # fmt: skip
 
-MEMORY_HOLDERS = TableSchema(
-    "memory_holders",
-    "Who held the memory at the peak of each device: allocations that were live then, by the operator and the module "
-    "in which they were made, the largest first.",
-    (
-        RANK,
-        _DEVICE,
-        text("operator", "Outermost operator around the allocation; null outside operators.", nullable=True),
-        text("module", "Innermost module or annotation around it; null outside them.", nullable=True),
-        size("bytes", "Bytes live at the peak."),
-        count("count", "Allocations that they consist of."),
-        fraction("share", "bytes as a share of the peak; 0 if that is 0."),
-    ),
-)
 
 #: What readers of memory snapshots say of histories that begin late or lost their start.
 _PARTIAL_SQL: Final = """
@@ -65,11 +46,6 @@ WHERE code IN ('history-lost', 'history-late', 'history-older', 'history-full', 
     FROM allocator_events)
 """
 _STEPS_SQL: Final = "SELECT step, ts, ts + dur AS stop FROM steps ORDER BY ts"
-_OPERATORS_SQL: Final = """
-SELECT ts, ts + dur AS stop, name_id FROM spans
-WHERE category = 'op' AND dur > 0 AND track = $track AND ts <= $last
-"""
-_OWNERS_SQL: Final = "SELECT id, track, ts FROM spans WHERE id IN (SELECT unnest($owners)) ORDER BY id"
 
 
 def memory_peaks(trace: Trace) -> Table:
@@ -86,7 +62,7 @@ def memory_peaks(trace: Trace) -> Table:
         total = None if levels.device is None else sizes.get(levels.device)
         top, held = int(levels.allocated.argmax()), int(levels.reserved.argmax())
         peak, reserved = int(levels.allocated[top]), int(levels.reserved[held])
-        live = _live(levels, top)
+        live = levels.live(top)
         held_ts = int(levels.ts[held]) if reserved >= 0 else None
         rows.append(
             (
@@ -101,86 +77,9 @@ def memory_peaks(trace: Trace) -> Table:
     return Table.from_rows(MEMORY_PEAKS, rows)
 
 
-def memory_holders(trace: Trace) -> Table:
-    """Tell who held the memory at the peaks; no rows for a device whose addresses were not recorded.
-
-    Raises:
-        MissingInputError: The recording has no allocations.
-    """
-    rows: list[tuple[Any, ...]] = []
-    for levels in memory_levels(trace):
-        top = int(levels.allocated.argmax())
-        live = _live(levels, top)
-        if live is None or not live.size:
-            continue
-        peak = int(levels.allocated[top])
-        operator, module = _around(trace, levels.owner[live])
-        groups = Groups.by(operator, module)
-        total = groups.sum(levels.bytes[live])
-        names = zip(texts(trace, operator[groups.first]), texts(trace, module[groups.first]), strict=True)
-        for (op, around), held, number in sorted(
-            zip(names, total.tolist(), groups.count.tolist(), strict=True),
-            key=lambda row: (-row[1], row[0][0] or "", row[0][1] or ""),
-        ):
-            share = held / peak if peak else 0.0
-            rows.append((trace.ranks[0], levels.device, op, around, held, number, share))
-    return Table.from_rows(MEMORY_HOLDERS, rows)
-
-
 def _step(steps: dict[str, NDArray[Any]], ts: int) -> int | None:
     at = int(np.searchsorted(steps["ts"], ts, side="right")) - 1
     return int(steps["step"][at]) if at >= 0 and ts < steps["stop"][at] else None
 
 
-def _live(levels: MemoryLevels, when: int) -> NDArray[np.int64] | None:
-    """Positions of the allocations that are live after row `when`; None if addresses were not recorded."""
-    known = np.flatnonzero((levels.address != -1) & (levels.bytes != 0))
-    if not known.size:
-        return None
-    past = known[known <= when]
-    order = past[np.argsort(levels.address[past], kind="stable")]
-    # Of each address, the last thing that happened to it.
-    last = np.append(np.diff(levels.address[order]) != 0, [True]) if order.size else np.zeros(0, np.bool_)
-    newest = order[last]
-    return np.sort(newest[levels.bytes[newest] > 0])
-
-
-def _around(trace: Trace, owners: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`name_id` of the outermost operator and of the innermost module or annotation around events, -1 if none."""
-    wanted = np.unique(owners[owners >= 0])
-    parameters = {"owners": wanted.tolist()}
-    tree = host_tree(trace, ("module", "annotation"), wanted)
-    nearest = tree.nearest(tree.category >= 0)
-    position = tree.positions(wanted)
-    around = np.where(position < 0, -1, nearest[position])
-    module = np.where(around < 0, -1, tree.name[around])
-    operator = np.full(wanted.size, -1, np.int64)
-    points = trace.columns(_OWNERS_SQL, parameters)
-    for track in np.unique(points["track"]).tolist():
-        mine = points["track"] == track
-        ts = points["ts"][mine]
-        ops = trace.columns(_OPERATORS_SQL, {"track": track, "last": int(ts.max())})
-        operator[np.searchsorted(wanted, points["id"][mine])] = _outermost(ops, ts)
-    at = np.searchsorted(wanted, owners)
-    inside = owners >= 0
-    found = np.minimum(at, max(wanted.size - 1, 0))
-    if not wanted.size:
-        return np.full(owners.size, -1), np.full(owners.size, -1)
-    return np.where(inside, operator[found], -1), np.where(inside, module[found], -1)
-
-
-def _outermost(ops: dict[str, NDArray[Any]], ts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`name_id` of the outermost operator of one thread at each time, -1 if none."""
-    if not ops["ts"].size:
-        return np.full(ts.size, -1)
-    if not is_outer_first(ops["ts"], ops["stop"]):
-        order = outer_first(ops["ts"], ops["stop"])
-        ops = {name: values[order] for name, values in ops.items()}
-    reach = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], ops["stop"][:-1])))
-    outer = ops["ts"] >= reach
-    starts, stops, names = ops["ts"][outer], ops["stop"][outer], ops["name_id"][outer]
-    at = np.maximum(np.searchsorted(starts, ts, side="right") - 1, 0)
-    return np.where((starts[at] <= ts) & (ts < stops[at]), names[at], -1)
-
-
-ANALYSES = (Analysis(MEMORY_PEAKS, memory_peaks), Analysis(MEMORY_HOLDERS, memory_holders))
+ANALYSES = (Analysis(MEMORY_PEAKS, memory_peaks),)

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.analyses.memory.memory_levels import MemoryLevels, memory_levels
+from stepscope.analyses.memory.memory_levels import DEVICE, MemoryLevels, memory_levels
 from stepscope.analyses.registry import Analysis
-from stepscope.model.schema import Column, TableSchema, flag, ns, size
+from stepscope.model.schema import TableSchema, flag, ns, size
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
@@ -22,7 +22,7 @@ MEMORY_TIMELINE = TableSchema(
     "as many equal parts of the time in which there are any.",
     (
         RANK,
-        Column("device", "int32", "Device index; null for host memory.", "", True),
+        DEVICE,
         ns("ts", "When; in a row for several, when most was in use."),
         size("allocated_bytes", "Bytes in use; in a row for several, the most."),
         size("least_allocated_bytes", "The same; in a row for several, the least."),

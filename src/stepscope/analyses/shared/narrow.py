@@ -1,4 +1,4 @@
-"""A trace narrowed to some steps, times or categories, or to its typical steps."""
+"""A trace narrowed to some steps, times or categories."""
 
 from __future__ import annotations
 
@@ -7,23 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stepscope.model.events.columns import Spans
-from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 from stepscope.store.activities import ACTIVITIES, LAUNCH_COLUMNS, OP_COLUMNS
 
 #: Tables whose rows are events, belong to an event, or have a time of their own; all others stay whole.
-_EVENTS: Final = ("events", "spans")
-_BY_EVENT: Final = tuple(table.name for table in TABLES if "event" in table.names)
-_BY_TIME: Final = ("memory", "counters", "samples")
-#: So few events outside all steps, as a share of all, change no number that is said of the steps: threads, marks and
-#: the profiler's own calls leave some in every recording.
-_FEW_OUTSIDE: Final = 0.01
+EVENT_VIEWS: Final = ("events", "spans")
+BY_EVENT: Final = tuple(table.name for table in TABLES if "event" in table.names)
+BY_TIME: Final = ("memory", "counters", "samples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +90,22 @@ def narrowed(trace: Trace, keep: Filter) -> Trace:
     if not keep:
         return trace
     event = f"SELECT id FROM whole.spans WHERE {keep.events}"
-    views = {name: f"SELECT * FROM whole.{name} WHERE {keep.events}" for name in _EVENTS}
+    views = {name: f"SELECT * FROM whole.{name} WHERE {keep.events}" for name in EVENT_VIEWS}
     # Steps that somebody chose are the ones to look at.
     typical = "" if keep.steps is None else "REPLACE (true AS typical)"
     views["steps"] = f"SELECT * {typical} FROM whole.steps WHERE {keep.rows_of_steps}"
-    for name in _BY_EVENT:
+    for name in BY_EVENT:
         views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
     views[ACTIVITIES.name] = _activities_sql(event)
-    for name in _BY_TIME:
+    for name in BY_TIME:
         # A condition, not a join: rows keep their order, which tells what came first at one moment.
-        within = keep.points if keep.steps is None else f"{keep.points} AND ({_of_steps(trace, keep)})"
+        within = keep.points if keep.steps is None else f"{keep.points} AND ({times_of_steps(trace, keep)})"
         views[name] = f"SELECT * FROM whole.{name} WHERE {within}"
     views["flows"] = f"SELECT * FROM whole.flows WHERE source IN ({event}) AND target IN ({event})"
     return trace.narrowed(views)
 
 
-def _of_steps(trace: Trace, keep: Filter) -> str:
+def times_of_steps(trace: Trace, keep: Filter) -> str:
     """The condition that a time `ts` lies in one of the steps."""
     steps = trace.columns(f"SELECT ts, ts + dur AS stop FROM steps WHERE {keep.rows_of_steps}")
     spans = Intervals.union_of(steps["ts"], steps["stop"])
@@ -128,56 +121,3 @@ def _activities_sql(event: str) -> str:
         f"SELECT k.* REPLACE ({', '.join(kept)}) FROM whole.activities k LEFT JOIN ({event}) l ON l.id = k.launch "
         f"LEFT JOIN ({event}) o ON o.id = k.op WHERE k.event IN ({event})"
     )
-
-
-def typical_part(trace: Trace) -> Trace:
-    """The trace of one rank narrowed to its typical steps, which everything said per step is about.
-
-    Calls that enclose a typical step are kept, since they tell where its events come from. Step windows are those of
-    the whole trace. A trace without anything outside its typical steps is returned as it is.
-    """
-    steps = Steps.of(trace)
-    if not _is_cut(trace, steps):
-        return trace
-    kept = steps.step[steps.typical].tolist()
-    others = _beside(trace, steps)
-    listed, launched = one_of("step", kept), one_of("launch_step", kept)
-    work = f"({listed} OR {one_of('event', others)})" if others.size else listed
-    # Where a run of typical steps begins, on the host.
-    first = steps.typical & ~np.append(False, steps.typical[:-1])
-    around = " OR ".join(f"(ts < {start} AND ts + dur > {start})" for start in steps.ts[first].tolist())
-    host = one_of("track", trace.columns("SELECT track FROM tracks WHERE kind = 'host'")["track"].tolist())
-    beside = f" OR {one_of('id', others)}" if others.size else ""
-    within = f"({listed} OR (({around}) AND {host}){beside})"
-    event = f"SELECT id FROM whole.spans WHERE {within}"
-    views = {name: f"SELECT * FROM whole.{name} WHERE {within}" for name in _EVENTS}
-    views["steps"] = "SELECT * FROM whole.steps WHERE typical"
-    for name in _BY_EVENT:
-        views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
-    views["kernels"] = f"SELECT * FROM whole.kernels WHERE {work}"
-    launch = [f"CASE WHEN {launched} THEN {column.name} END AS {column.name}" for column in LAUNCH_COLUMNS]
-    views[ACTIVITIES.name] = f"SELECT * REPLACE ({', '.join(launch)}) FROM whole.activities WHERE {work}"
-    times = _of_steps(trace, Filter(tuple(kept)))
-    for name in _BY_TIME:
-        views[name] = f"SELECT * FROM whole.{name} WHERE {times}"
-    views["flows"] = f"SELECT * FROM whole.flows WHERE source IN ({event}) AND target IN ({event})"
-    return trace.narrowed(views)
-
-
-def _beside(trace: Trace, steps: Steps) -> NDArray[np.int64]:
-    """Ids of device work that belongs to no step and runs while a typical one lasts: devices are not idle then."""
-    work = DeviceWork.of(trace)
-    free = np.flatnonzero((work.step < 0) & ~work.are("sync"))
-    mine = Intervals.union_of(steps.start[steps.typical], steps.end[steps.typical])
-    inside = mine.within(work.ts[free], work.ts[free] + work.dur[free]) > 0
-    return work.event[free[inside]]
-
-
-def _is_cut(trace: Trace, steps: Steps) -> bool:
-    """Whether a noticeable part of the trace lies outside the typical steps."""
-    if not steps.typical.any():
-        return False
-    if not steps.typical.all():
-        return True
-    outside = np.count_nonzero(Spans(trace).step < 0)
-    return bool(outside > _FEW_OUTSIDE * Spans(trace).step.size) or bool((DeviceWork.of(trace).step < 0).any())

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared import host_states as host
 from stepscope.analyses.shared.host_states import HostStates, host_states
+from stepscope.analyses.stepgraph.building import device_activities, host_calls
 from stepscope.analyses.stepgraph.building import nodes as graph
-from stepscope.analyses.stepgraph.building import rows
 from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.analyses.stepgraph.graph import StepGraph
 from stepscope.analyses.stepgraph.path import PathSegments, critical_segments
@@ -136,9 +136,9 @@ def _activities(trace: Trace, built: Built, segments: PathSegments) -> _Labelled
 
 
 def _of_activity(kind: int, op_class: str, direction: str) -> Label:
-    if kind == rows.COMM:
+    if kind == device_activities.COMM:
         return ("communication", "moving data")
-    return ("kernel", op_class) if kind == rows.COMPUTE else ("copy", direction)
+    return ("kernel", op_class) if kind == device_activities.COMPUTE else ("copy", direction)
 
 
 def _host(built: Built, segments: PathSegments, states: HostStates | None) -> _Labelled:
@@ -149,7 +149,7 @@ def _host(built: Built, segments: PathSegments, states: HostStates | None) -> _L
         return _Labelled(step, ends - starts, [("host", "other")] * mine.size)
     thread = built.points.track[built.graph.nodes.item[segments.node[mine]]]
     thread = np.where(np.isin(thread, states.feeders), thread, states.feeders[0])
-    launching = built.calls.role == rows.LAUNCH
+    launching = built.calls.role == host_calls.LAUNCH
     found: list[_Labelled] = []
     for one in np.unique(thread).tolist():
         own = np.flatnonzero(thread == one)

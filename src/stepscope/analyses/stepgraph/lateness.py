@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.stepgraph.building import device_activities
 from stepscope.analyses.stepgraph.building import nodes as graph
-from stepscope.analyses.stepgraph.building import rows
 from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.model.intervals import Times
 
@@ -59,7 +59,7 @@ def lateness(built: Built) -> Lateness:
     before = found.nodes.item[found.on[edge]]
     queued = (found.kind[edge] == graph.FOLLOWS) & (found.nodes.kind[found.on[edge]] == graph.DEVICE)
     own = ~queued
-    own[queued] = built.activities.kind[before[queued]] != rows.COMM
+    own[queued] = built.activities.kind[before[queued]] != device_activities.COMM
     admitted = found.nodes.end[found.on[edge]] + found.lag[edge]
     if edge.size:
         part = np.maximum.reduceat(np.where(own, admitted, np.iinfo(np.int64).min), first[:-1])
@@ -81,7 +81,7 @@ def _last_together(built: Built, activity: NDArray[np.int64]) -> NDArray[np.int6
     kinds = found.nodes.kind
     used = (kinds[target] == graph.DEVICE) & (kinds[found.on] == graph.DEVICE)
     source, user = found.nodes.item[found.on[used]], found.nodes.item[target[used]]
-    results = (a.kind[source] == rows.COMM) & (a.kind[user] != rows.COMM)
+    results = (a.kind[source] == device_activities.COMM) & (a.kind[user] != device_activities.COMM)
     source, user = source[results], user[results]
     order = np.argsort(a.called[user], kind="stable")
     latest = np.maximum.accumulate(built.device[source[order]]) if order.size else order

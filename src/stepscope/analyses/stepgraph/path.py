@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.analyses.stepgraph.building.nodes import NODE
 from stepscope.analyses.stepgraph.building.points import END
-from stepscope.analyses.stepgraph.graph import windows
+from stepscope.analyses.stepgraph.windows import windows
 from stepscope.model.intervals import Times
 
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.stepgraph.building import host_calls
 from stepscope.analyses.stepgraph.building import nodes as graph
-from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building.delays import Delays, usual_delays
+from stepscope.analyses.stepgraph.building.device_activities import GraphActivities, read_activities
 from stepscope.analyses.stepgraph.building.events import EVENT_NS, event_waits, unexplained_waits
 from stepscope.analyses.stepgraph.building.handovers import Handovers, read_handovers
+from stepscope.analyses.stepgraph.building.host_calls import GraphCalls, cut_at_steps, launched_before_waits, read_calls
 from stepscope.analyses.stepgraph.building.loader import Batches, awaited_batches
 from stepscope.analyses.stepgraph.building.nodes import Edges, Graph, Nodes
 from stepscope.analyses.stepgraph.building.peers import Peers, waits_for_peers
@@ -24,22 +27,7 @@ from stepscope.analyses.stepgraph.building.points import (
     activity_points,
     host_points,
 )
-from stepscope.analyses.stepgraph.building.queues import (
-    Delays,
-    QueueActivities,
-    full_queues,
-    predecessors,
-    split_queues,
-    usual_delays,
-)
-from stepscope.analyses.stepgraph.building.rows import (
-    GraphActivities,
-    GraphCalls,
-    cut_at_steps,
-    launched_before_waits,
-    read_activities,
-    read_calls,
-)
+from stepscope.analyses.stepgraph.building.queues import QueueActivities, full_queues, predecessors, split_queues
 from stepscope.analyses.stepgraph.building.selection import GraphSteps, select_steps
 from stepscope.analyses.stepgraph.building.spanned import spanned_gaps
 from stepscope.analyses.stepgraph.building.threads import Threads, read_threads
@@ -263,7 +251,7 @@ def _own_times(calls: GraphCalls, waits: CallWaits, blocked: NDArray[np.int64]) 
     own: Times = np.array(waits.own)
     held = np.isin(calls.id, blocked)
     if held.any():
-        free = own[(calls.role == rows.LAUNCH) & ~held]
+        free = own[(calls.role == host_calls.LAUNCH) & ~held]
         own[held] = np.minimum(own[held], int(np.median(free)) if free.size else own[held].min())
     return own
 

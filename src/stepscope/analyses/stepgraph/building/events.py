@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.queues import Delays, QueueActivities
-from stepscope.analyses.stepgraph.building.rows import GraphActivities, GraphCalls
+from stepscope.analyses.stepgraph.building import device_activities, host_calls
+from stepscope.analyses.stepgraph.building.delays import Delays
+from stepscope.analyses.stepgraph.building.device_activities import GraphActivities
+from stepscope.analyses.stepgraph.building.host_calls import GraphCalls
+from stepscope.analyses.stepgraph.building.queues import QueueActivities
 from stepscope.model.intervals import Times
 
 #: Where nothing shows it: from the end of what is waited for to the start of what waits.
@@ -60,7 +62,7 @@ def event_waits(activities: GraphActivities, queues: list[QueueActivities], call
     that event: the other queue's work starts after what the thread's main queue was given so far, or the other way
     round. A call without a record makes the main queue wait for the last finished work of the other queues.
     """
-    waits = np.flatnonzero(calls.role == rows.EVENT_WAIT)
+    waits = np.flatnonzero(calls.role == host_calls.EVENT_WAIT)
     if not waits.size or len(queues) < 2:
         none = np.zeros(0, np.int64)
         return none, none
@@ -87,10 +89,10 @@ class _Finder:
             thread: _Launched.of(activities, np.flatnonzero(activities.thread == thread))
             for thread in np.unique(activities.thread).tolist()
         }
-        compute = activities.track[activities.kind == rows.COMPUTE]
+        compute = activities.track[activities.kind == device_activities.COMPUTE]
         tracks, count = np.unique(compute if compute.size else activities.track, return_counts=True)
         self.main = int(tracks[count.argmax()])
-        records = np.flatnonzero(calls.role == rows.EVENT_RECORD)
+        records = np.flatnonzero(calls.role == host_calls.EVENT_RECORD)
         self.records = {
             thread: calls.ts[records[calls.track[records] == thread]]
             for thread in np.unique(calls.track[records]).tolist()

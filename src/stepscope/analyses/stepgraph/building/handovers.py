@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building.rows import WAIT, GraphCalls
+from stepscope.analyses.stepgraph.building.host_calls import WAIT, GraphCalls
 from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model.events.columns import Spans
 from stepscope.model.intervals import Times

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_waits import TAKING_NS
-from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.rows import GraphCalls
+from stepscope.analyses.stepgraph.building import host_calls
+from stepscope.analyses.stepgraph.building.host_calls import GraphCalls
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
@@ -36,7 +36,7 @@ class Batches:
 
 def awaited_batches(trace: Trace, calls: GraphCalls, lo: int, hi: int) -> Batches:
     """Calls that waited for workers. A loader that works on the host thread itself is no wait."""
-    waits = np.flatnonzero(calls.role == rows.LOADER)
+    waits = np.flatnonzero(calls.role == host_calls.LOADER)
     none = Batches(waits[:0], calls.ts[:0], calls.ts[:0])
     if not waits.size:
         return none

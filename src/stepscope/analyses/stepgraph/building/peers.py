@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.rows import GraphActivities
+from stepscope.analyses.stepgraph.building import device_activities
+from stepscope.analyses.stepgraph.building.device_activities import GraphActivities
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
@@ -37,7 +37,7 @@ class Peers:
 
 def waits_for_peers(trace: Trace, activities: GraphActivities) -> Peers:
     """Collectives that waited for other ranks, and for how long."""
-    mine = np.flatnonzero(activities.kind == rows.COMM)
+    mine = np.flatnonzero(activities.kind == device_activities.COMM)
     known = trace.columns(_COLLECTIVES_SQL)
     if not mine.size or not known["event"].size:
         none = np.zeros(0, np.int64)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building import host_calls
+from stepscope.analyses.stepgraph.building.device_activities import GraphActivities
 from stepscope.analyses.stepgraph.building.handovers import Handovers
-from stepscope.analyses.stepgraph.building.rows import GraphActivities, GraphCalls
+from stepscope.analyses.stepgraph.building.host_calls import GraphCalls
 from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.analyses.stepgraph.building.threads import Threads
 from stepscope.model.intervals import Times
@@ -59,7 +60,9 @@ def host_points(
         issued: int64[calls], when each call had launched its work, if its end is not to stand for that; else -1.
         handovers: What they hand to each other.
     """
-    acting = np.flatnonzero(np.isin(calls.role, (rows.LAUNCH, rows.WAIT, rows.ALLOCATION, rows.LOADER)))
+    acting = np.flatnonzero(
+        np.isin(calls.role, (host_calls.LAUNCH, host_calls.WAIT, host_calls.ALLOCATION, host_calls.LOADER))
+    )
     early = np.flatnonzero(issued >= 0)
     turns = threads.handoffs
     steps = selection.step.size if threads.main >= 0 else 0

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building import device_activities
+from stepscope.analyses.stepgraph.building.device_activities import GraphActivities
 from stepscope.analyses.stepgraph.building.events import last_of_others, rounding_ns
-from stepscope.analyses.stepgraph.building.rows import GraphActivities
 from stepscope.model.intervals import Times
 
 _NEVER = np.iinfo(np.int64).min
@@ -48,7 +48,7 @@ def spanned_gaps(
     """
     free = np.where(before >= 0, activities.end[before], _NEVER)
     late = ~launched & (activities.ts - np.maximum(free, 0) > gap)
-    comm = activities.kind == rows.COMM
+    comm = activities.kind == device_activities.COMM
     parts = [
         last_of_others(activities, those := np.flatnonzero(late & mine), activities.ts[those] + rounding, among)
         for rounding in (rounding_ns(activities),)

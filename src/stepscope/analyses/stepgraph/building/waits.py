@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building import device_activities, host_calls
+from stepscope.analyses.stepgraph.building.device_activities import GraphActivities
+from stepscope.analyses.stepgraph.building.host_calls import GraphCalls
 from stepscope.analyses.stepgraph.building.queues import QueueActivities
-from stepscope.analyses.stepgraph.building.rows import GraphActivities, GraphCalls
 from stepscope.model.intervals import Times
 from stepscope.model.runtime_names import SCOPES
 
@@ -44,7 +45,7 @@ class CallWaits:
 
 def find_waits(activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls) -> CallWaits:
     """What each call waits for; nothing where the device was done before the call, or is not done when it returns."""
-    waiting = np.flatnonzero(np.isin(calls.role, (rows.WAIT, rows.ALLOCATION)))
+    waiting = np.flatnonzero(np.isin(calls.role, (host_calls.WAIT, host_calls.ALLOCATION)))
     drained, reached = _work_before(activities, queues, calls, waiting)
     chosen = _choose(activities, queues, calls, waiting, drained)
     position, queue = np.nonzero(chosen)
@@ -56,11 +57,11 @@ def find_waits(activities: GraphActivities, queues: list[QueueActivities], calls
     late = np.full(calls.id.size, _NEVER)
     np.maximum.at(late, call, activities.end[activity])
     real = late > calls.ts
-    returns = (calls.end - late)[real & (calls.role != rows.ALLOCATION)]
+    returns = (calls.end - late)[real & (calls.role != host_calls.ALLOCATION)]
     usual = int(np.median(returns)) if returns.size else _RETURN_NS
     # An allocation that goes on for long after the device was done has not waited for it.
-    real &= (calls.role != rows.ALLOCATION) | (calls.end - late <= _PROMPT * usual)
-    kept = real[call] | (calls.role[call] != rows.ALLOCATION)
+    real &= (calls.role != host_calls.ALLOCATION) | (calls.end - late <= _PROMPT * usual)
+    kept = real[call] | (calls.role[call] != host_calls.ALLOCATION)
     return CallWaits(call[kept], activity[kept], _own(calls, real, launching_kernels(activities, calls)), usual)
 
 
@@ -74,7 +75,7 @@ def _work_before(
     drained = np.full((waiting.size, len(queues)), -1)
     reached = np.full((waiting.size, len(queues)), -1)
     returned = calls.end[waiting] + _skew(calls, waiting)
-    event = (calls.scope[waiting] == _EVENT) & (calls.role[waiting] == rows.WAIT)
+    event = (calls.scope[waiting] == _EVENT) & (calls.role[waiting] == host_calls.WAIT)
     for number, queue in enumerate(queues):
         count = queue.launched_before(calls.ts[waiting])
         # An event may be older than what was launched last: then all that came before it was done at the return.
@@ -114,14 +115,14 @@ def _choose(
     chosen = done.copy()
     preferred = _preferred(activities, queues, calls, waiting) & done
     told = np.asarray(preferred.any(axis=1), np.bool_)
-    one = (scope == _STREAM) & (role == rows.WAIT)
+    one = (scope == _STREAM) & (role == host_calls.WAIT)
     chosen[one] = np.where(told[one, None], preferred[one], latest[one])
-    event = (scope == _EVENT) & (role == rows.WAIT)
+    event = (scope == _EVENT) & (role == host_calls.WAIT)
     chosen[event] = latest[event] & waited[event, None]
-    allocation = role == rows.ALLOCATION
+    allocation = role == host_calls.ALLOCATION
     everything = np.asarray((done | ~_launched(queues, calls, waiting)).all(axis=1), np.bool_)
     chosen[allocation] &= (waited & everything)[allocation, None]
-    return _first_seen(chosen, drained, (scope == _DEVICE) & (role == rows.WAIT))
+    return _first_seen(chosen, drained, (scope == _DEVICE) & (role == host_calls.WAIT))
 
 
 def _launched(queues: list[QueueActivities], calls: GraphCalls, waiting: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -167,7 +168,7 @@ def _blocking_copies(activities: GraphActivities, calls: GraphCalls) -> tuple[ND
 def launching_kernels(activities: GraphActivities, calls: GraphCalls) -> NDArray[np.bool_]:
     """Calls that launch kernels, bool[calls]. Calls that launch copies are left out: their time includes staging."""
     found = np.zeros(calls.id.size, np.bool_)
-    call = calls.find(activities.launch[np.isin(activities.kind, (rows.COMPUTE, rows.COMM))])
+    call = calls.find(activities.launch[np.isin(activities.kind, (device_activities.COMPUTE, device_activities.COMM))])
     found[call[call >= 0]] = True
     return found
 
@@ -181,7 +182,7 @@ def _own(calls: GraphCalls, waited: NDArray[np.bool_], kernels: NDArray[np.bool_
         same = calls.name == name
         idle = own[same & ~waited]
         mine = same & waited
-        usual = launch if calls.role[mine][0] == rows.LAUNCH else _OWN_NS
+        usual = launch if calls.role[mine][0] == host_calls.LAUNCH else _OWN_NS
         usual = int(np.median(idle)) if idle.size else usual
         own[mine] = np.minimum(own[mine], usual)
     return own

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.rows import GraphActivities
+from stepscope.analyses.stepgraph.building import device_activities
+from stepscope.analyses.stepgraph.building.device_activities import GraphActivities
 from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model.events.columns import Spans, named, on_host
 from stepscope.model.intervals import Intervals
@@ -50,7 +50,7 @@ def purposes(trace: Trace, selection: GraphSteps, activities: GraphActivities) -
     backward = np.zeros(activities.ts.size, np.bool_)
     for thread in np.unique(track).tolist():
         its = track == thread
-        mine = np.flatnonzero((activities.thread == thread) & (activities.kind == rows.COMPUTE))
+        mine = np.flatnonzero((activities.thread == thread) & (activities.kind == device_activities.COMPUTE))
         passed = Intervals.union_of(ts[its], ts[its] + spans.dur[at[its]])
         backward[mine] = passed.at(activities.called[mine])
     known = trace.columns(_COLLECTIVES_SQL)

@@ -1,4 +1,4 @@
-"""Device activities and host calls of the chosen steps, from which the graph is built."""
+"""Host calls of the chosen steps, from which the graph is built."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.shared.host_waits import blocking_copies, called_names, loader_waits
+from stepscope.analyses.shared.host_waits import called_names, loader_waits
+from stepscope.analyses.stepgraph.building.device_activities import GraphActivities, Ids
 from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model import runtime_names
-from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.events.columns import named as named_events
 from stepscope.model.events.device_work import DeviceWork
@@ -19,46 +19,8 @@ from stepscope.model.events.lookup import match
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
-Ids = NDArray[np.int64]
-
 #: What a host call does to the graph.
 LAUNCH, WAIT, ALLOCATION, LOADER, EVENT_RECORD, EVENT_WAIT = range(6)
-#: Kinds of device activities.
-COMPUTE, COMM, COPY, MEMSET = range(4)
-_KINDS = np.array(
-    [{"compute": COMPUTE, "comm": COMM, "copy": COPY}.get(kind, MEMSET) for kind in KERNEL_KINDS], np.int8
-)
-
-
-@dataclass(frozen=True, slots=True)
-class GraphActivities:
-    """The n device activities launched in the chosen steps, or still running when these start; by start.
-
-    Attributes:
-        event: int64[n].
-        track: int32[n], their queues.
-        ts: int64[n].
-        end: int64[n].
-        step: int32[n], -1 if they belong to none.
-        launch: int64[n], the launching events, -1 if not recorded.
-        called: int64[n], start of the launching call; their own where it is not recorded.
-        thread: int32[n], track of that call, -1 if not recorded.
-        kind: int8[n].
-        blocking: bool[n], copies that the host waited for.
-        in_graph: bool[n].
-    """
-
-    event: Ids
-    track: NDArray[np.int32]
-    ts: Times
-    end: Times
-    step: NDArray[np.int32]
-    launch: Ids
-    called: Times
-    thread: NDArray[np.int32]
-    kind: NDArray[np.int8]
-    blocking: NDArray[np.bool_]
-    in_graph: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +50,6 @@ class GraphCalls:
     def find(self, events: Ids) -> Ids:
         """Positions of the calls that are these events, int64[m], -1 for events that are no such call."""
         return match(self.id, events)
-
-
-def read_activities(trace: Trace, selection: GraphSteps) -> GraphActivities:
-    """The device activities of the chosen steps."""
-    work = DeviceWork.of(trace)
-    ends = work.ts + work.dur
-    called = np.where(work.launched, work.called, work.ts)
-    at = np.flatnonzero(~work.are("sync") & (ends > selection.starts[0]) & (called < selection.ends[-1]))
-    at = at[np.lexsort((work.event[at], work.ts[at]))]
-    blocking = np.zeros(work.event.size, np.bool_)
-    blocking[blocking_copies(trace)] = True
-    return GraphActivities(
-        work.event[at], work.track[at], work.ts[at], ends[at], work.step[at], work.launch[at], called[at],
-        work.thread[at], _KINDS[work.kind[at]], blocking[at], work.in_graph[at],
-    )  # fmt: skip
 
 
 def read_calls(trace: Trace, selection: GraphSteps, activities: GraphActivities) -> GraphCalls:
@@ -159,16 +106,6 @@ def cut_at_steps(calls: GraphCalls, selection: GraphSteps, main: int) -> GraphCa
     return replace(calls, end=np.where(cut, ends[at], calls.end))
 
 
-def _silent_reads(trace: Trace) -> NDArray[np.int64]:
-    """Positions of operators that need the device's result. Where no calls are recorded in them, they are the wait."""
-    spans = Spans(trace)
-    reads = named_events(trace, lambda name: name == runtime_names.SCALAR_READ) & spans.of("op")
-    if reads.any():
-        calls = spans.of("runtime", "sync", "launch") & (spans.around >= 0)
-        reads[spans.around[calls]] = False
-    return np.flatnonzero(reads)
-
-
 def launched_before_waits(activities: GraphActivities, calls: GraphCalls) -> GraphActivities:
     """Set the launch of activities without one that started during a host wait to before that wait.
 
@@ -186,6 +123,16 @@ def launched_before_waits(activities: GraphActivities, calls: GraphCalls) -> Gra
         mine = np.flatnonzero(activities.track == track)
         called[mine] = np.minimum.accumulate(called[mine][::-1])[::-1]
     return replace(activities, called=called)
+
+
+def _silent_reads(trace: Trace) -> NDArray[np.int64]:
+    """Positions of operators that need the device's result. Where no calls are recorded in them, they are the wait."""
+    spans = Spans(trace)
+    reads = named_events(trace, lambda name: name == runtime_names.SCALAR_READ) & spans.of("op")
+    if reads.any():
+        calls = spans.of("runtime", "sync", "launch") & (spans.around >= 0)
+        reads[spans.around[calls]] = False
+    return np.flatnonzero(reads)
 
 
 def _queues(called: Ids, track: NDArray[np.int32], ts: Times, ids: Ids) -> NDArray[np.int32]:
