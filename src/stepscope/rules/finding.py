@@ -136,6 +136,21 @@ class Finding:
         """The summary with its notes, as reports show it."""
         return " ".join((self.summary, *self.notes))
 
+    @property
+    def weight_ns(self) -> int:
+        """The cost that sets its position: the price, else a part of the time that it is about."""
+        if self.cost_ns is not None:
+            return self.cost_ns
+        return self.placed_as_ns or 0
+
+    @property
+    def order(self) -> tuple[bool, bool, int, bool, float, str, str]:
+        """Failures of the program first, then by cost; advice by confidence, what to record next time last."""
+        advice = self.cost_ns is None and not self.weight_ns
+        sure = self.confidence if advice else 0.0
+        later = advice and self.family == "recording"
+        return not self.fate, advice, -self.weight_ns, later, -sure, self.code, self.title
+
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON values."""
         actions = [{name: value for name, value in asdict(one).items() if name != "needs"} for one in self.actions]

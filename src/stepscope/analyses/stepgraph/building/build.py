@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building import host_calls
 from stepscope.analyses.stepgraph.building import nodes as graph
+from stepscope.analyses.stepgraph.building.coinciding import unexplained_waits
 from stepscope.analyses.stepgraph.building.delays import Delays, usual_delays
 from stepscope.analyses.stepgraph.building.device_activities import GraphActivities, read_activities
-from stepscope.analyses.stepgraph.building.events import EVENT_NS, event_waits, unexplained_waits
+from stepscope.analyses.stepgraph.building.events import EVENT_NS, event_waits
 from stepscope.analyses.stepgraph.building.handovers import Handovers, read_handovers
 from stepscope.analyses.stepgraph.building.host_calls import GraphCalls, cut_at_steps, launched_before_waits, read_calls
 from stepscope.analyses.stepgraph.building.loader import Batches, awaited_batches

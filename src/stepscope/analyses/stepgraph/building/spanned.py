@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building import device_activities
+from stepscope.analyses.stepgraph.building.coinciding import last_of_others
 from stepscope.analyses.stepgraph.building.device_activities import GraphActivities
-from stepscope.analyses.stepgraph.building.events import last_of_others, rounding_ns
+from stepscope.analyses.stepgraph.building.events import rounding_ns
 from stepscope.model.intervals import Times
 
 _NEVER = np.iinfo(np.int64).min

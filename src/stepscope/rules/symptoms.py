@@ -1,0 +1,75 @@
+"""Find which findings are symptoms of others, or repeat them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from stepscope.rules.finding import Finding
+from stepscope.rules.pricing import Priced
+from stepscope.rules.remaining import share_events
+
+#: The causes of a symptom must together cost this part of its cost to explain it, and the largest one the second part.
+_EXPLAINS: Final = 0.6
+_FOREMOST: Final = 1 / 3
+
+
+def repeating(found: Sequence[Priced], findings: Sequence[Finding], above: Mapping[int, int]) -> dict[int, int]:
+    """Findings of which little remains once another one is fixed that changes mostly the same events; by position."""
+    order = [position for position in range(len(found)) if position not in above and findings[position].shown]
+    order.sort(key=lambda position: -(found[position].rest_ns or 0))
+    repeated: dict[int, int] = {}
+    for number, position in enumerate(order):
+        one = found[position]
+        if one.rest_ns is None or one.cost_ns is None or 2 * one.rest_ns >= one.cost_ns:
+            continue
+        same = [other for other in order[:number] if other not in repeated and share_events(one, found[other])]
+        if same:
+            repeated[position] = same[0]
+    return repeated
+
+
+def causes_by_symptom(found: Sequence[Priced], findings: Sequence[Finding]) -> dict[int, int]:
+    """By position of each finding that is a symptom of another one, the position of that."""
+    above: dict[int, int] = {}
+    # The cheapest first: where two rules take each other for the cause, the more expensive finding stays.
+    for position in sorted(range(len(findings)), key=lambda position: findings[position].order, reverse=True):
+        cause = _cause(found, findings, position)
+        if cause is not None and _first_cause(cause, above) != position:
+            above[position] = cause
+    return above
+
+
+def _first_cause(position: int, above: Mapping[int, int]) -> int:
+    while position in above:
+        position = above[position]
+    return position
+
+
+def folded(alone: Sequence[Finding], left: Sequence[Finding], above: Mapping[int, int]) -> list[Finding]:
+    """The findings that are no symptom of another one; the first cause lists all that it explains."""
+    below: dict[int, list[str]] = {}
+    for position in above:
+        if alone[position].shown:
+            below.setdefault(_first_cause(position, above), []).append(alone[position].title)
+    return [
+        replace(finding, symptoms=tuple(sorted(below.get(position, ()))))
+        for position, finding in enumerate(left)
+        if position not in above
+    ]
+
+
+def possible_causes(one: Priced) -> tuple[str, ...]:
+    """Codes of the rules that may explain a finding."""
+    return tuple(code for code in one.registered.rule.symptom_of if code not in one.draft.apart_from)
+
+
+def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) -> int | None:
+    """The most expensive finding that explains this one, if all such findings together cost enough to do so."""
+    named, cost = possible_causes(found[position]), findings[position].weight_ns
+    causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
+    costs = [findings[other].weight_ns for other in causes]
+    if not causes or sum(costs) < _EXPLAINS * cost or max(costs) < _FOREMOST * cost:
+        return None
+    return causes[costs.index(max(costs))]
