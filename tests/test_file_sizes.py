@@ -8,7 +8,7 @@ from statistics import median, quantiles
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Lines of the longest file, and what half and nine of ten files have at most; `docs/architecture.md` names them.
-LONGEST, MEDIAN, MOST = 350, 90, 180
+LONGEST, MEDIAN, MOST = 350, 84, 170
 #: No folder holds more.
 MOST_FILES = 25
 
