@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,15 @@ def test_processes_are_bounded_by_cores_memory_and_tasks(tasks, memory, cores, f
 def test_a_size_overrides_what_the_machine_has():
     with SIZES.changed(workers=5):
         assert processes(100, GB).size == 5
+
+
+def test_a_script_without_a_guard_runs_once(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from stepscope.ingest.workers import in_order, processes\n"
+        "print('ran')\n"
+        "with processes(2, 1) as workers:\n"
+        "    print([outcome.value for outcome in in_order(workers, abs, [-1, -2])])\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("ran\n[1, 2]\n", "")

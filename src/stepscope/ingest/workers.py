@@ -162,8 +162,8 @@ def processes(tasks: int, memory: int) -> Workers:
 
 def _pool(size: int) -> Executor:
     # Slow to import.
-    import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(size, mp_context=context, initializer=work_for, initargs=(os.getpid(),))
+    from stepscope.ingest.spawning import ProgramFree
+
+    return ProcessPoolExecutor(size, mp_context=ProgramFree(), initializer=work_for, initargs=(os.getpid(),))
