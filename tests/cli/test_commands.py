@@ -111,8 +111,11 @@ def test_a_table_that_is_asked_for_has_all_columns(call, job: str, monkeypatch: 
         (("analyze", "JOB", "--top", "0"), "see --help.\n"),
         (("analyze",), "see --help.\n"),
         (("nonsense",), "see --help.\n"),
-        (("export", "JOB"), "Choose from: parquet, chrome, folded; see --help.\n"),
-        (("export", "JOB", "--to", "parquet"), "stepscope: Parquet is written into a folder; give --output DIR.\n"),
+        (("export", "JOB"), "Choose from: parquet, chrome, folded, ascend-cluster; see --help.\n"),
+        (
+            ("export", "JOB", "--to", "parquet"),
+            "stepscope: an export of several files is written into a folder; give --output DIR.\n",
+        ),
         (("export", "JOB", "--to", "chrome", "--from", "soon"), "stepscope: --from 'soon' is no time; "),
         (("export", "JOB", "--to", "chrome", "--category", "x"), "stepscope: no category is called 'x'; choose from"),
         (("schema", "nothing"), "stepscope: no table is called 'nothing'; "),
@@ -214,7 +217,7 @@ def test_schema(call) -> None:
     assert status == 0
     assert "\nkernels: " in out
     document = json.loads(call("schema", "--json")[1])
-    assert set(document) == {"canonical", "report"}
+    assert set(document) == {"canonical", "report", "comparison"}
     assert "event" in [column["name"] for column in document["canonical"]["copies"]["columns"]]
     assert json.loads(call("schema", "events", "--json")[1])["report"] == {}
     assert call("schema", "--markdown")[1].startswith("# Tables\n")

@@ -11,9 +11,16 @@ from stepscope.analyses.steps.serving import SERVING
 from stepscope.analyses.steps.throughput import THROUGHPUT
 from stepscope.model.program import Program
 from stepscope.model.table import Table
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.head import _passes, _read
 
 MS = 1_000_000
+
+
+def contents(tables: dict[str, Any], program: str | None = None, ranks: int = 0) -> Contents:
+    """What a first line is made of: tables, and what rank 0 of some ranks ran."""
+    sources: Any = dict.fromkeys(range(ranks))
+    return Contents(sources, (), (), tables, programs={0: Program(program)} if program else {})
 
 
 def said(*passes: tuple[int, str, int, int, int]) -> str:
@@ -22,8 +29,7 @@ def said(*passes: tuple[int, str, int, int, int]) -> str:
         (0, ts * MS, phase, requests, tokens, MS, device * MS, tokens / (device * 1e-3))
         for ts, phase, requests, tokens, device in passes
     ]
-    contents: Any = SimpleNamespace(tables={"serving": Table.from_rows(SERVING, rows)})
-    return _passes(contents)
+    return _passes(contents({"serving": Table.from_rows(SERVING, rows)}))
 
 
 @pytest.mark.parametrize(
@@ -56,10 +62,8 @@ def test_where_passes_are_the_steps_their_length_is_the_step_s(source: str, expe
          "source": source}
         for step, ms in enumerate((9, 5))
     ]  # fmt: skip
-    contents: Any = SimpleNamespace(
-        tables={"serving": Table.from_rows(SERVING, rows), "step_budget": SimpleNamespace(records=lambda: steps)}
-    )
-    assert _passes(contents) == expected
+    tables = {"serving": Table.from_rows(SERVING, rows), "step_budget": SimpleNamespace(records=lambda: steps)}
+    assert _passes(contents(tables)) == expected
 
 
 def test_what_a_step_reads_is_told_with_its_rate() -> None:
@@ -68,10 +72,7 @@ def test_what_a_step_reads_is_told_with_its_rate() -> None:
     tables = {
         "throughput": Table.from_rows(THROUGHPUT, rows), "step_budget": SimpleNamespace(records=lambda: steps)
     }  # fmt: skip
-    contents: Any = SimpleNamespace(tables=tables, sources={0: None}, programs={0: Program("training")})
-    assert _read(contents) == "10 images per step, 500 images/s"
-    contents = SimpleNamespace(tables=tables, sources={0: None, 1: None}, programs={0: Program("training")})
-    assert _read(contents) == "10 images per step, 500 images/s per rank"
-    contents = SimpleNamespace(tables=tables, sources={0: None}, programs={0: Program("diffusion")})
-    assert _read(contents) == ""
-    assert _read(SimpleNamespace(tables={}, sources={})) == ""  # type: ignore[arg-type]
+    assert _read(contents(tables, "training", 1)) == "10 images per step, 500 images/s"
+    assert _read(contents(tables, "training", 2)) == "10 images per step, 500 images/s per rank"
+    assert _read(contents(tables, "diffusion", 1)) == ""
+    assert _read(contents({})) == ""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.findings import findings
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Evidence, Finding
@@ -27,8 +26,8 @@ def said(*shown: Finding, waiting: tuple[float, ...] = (0.4, 0.05), step: int = 
     return [f"{line.text}; {line.detail}" for line in section.blocks if hasattr(line, "detail")], section.aside
 
 
-def _contents(diagnosis: Diagnosis) -> Any:
-    return SimpleNamespace(diagnosis=diagnosis, all_findings=False, tables={}, sources={}, health=())
+def _contents(diagnosis: Diagnosis) -> Contents:
+    return Contents({}, (), (), {}, diagnosis=diagnosis)
 
 
 def test_of_several_ranks_the_one_is_named_whose_step_is_told() -> None:

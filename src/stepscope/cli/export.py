@@ -121,7 +121,7 @@ def _to_folder(output: Path | None, write: Callable[[Path], None]) -> None:
     from stepscope.model.errors import UserError
 
     if output is None:
-        raise UserError("this is written into a folder", hint="give --output DIR")
+        raise UserError("an export of several files is written into a folder", hint="give --output DIR")
     with writing_folder(output) as temporary:
         write(temporary)
 

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stepscope.readers.memsnapshot.load_json import _text
 
 from readers.memsnapshot.snapshots import History, block, opened, segment, snapshot, write
 from stepscope.model.errors import UserError
 from stepscope.readers.memsnapshot import load
 from stepscope.readers.memsnapshot.guard import MemoryGuard
-from stepscope.readers.memsnapshot.load import _PlainUnpickler
+from stepscope.readers.memsnapshot.load import _PlainUnpickler, _text
 from stepscope.readers.memsnapshot.validated_pickle import ValidatedPickle
 
 _CODE = "echo pwned > {target}"
