@@ -12,9 +12,10 @@ import pytest
 
 from readers.memsnapshot.snapshots import History, block, opened, segment, snapshot, write
 from stepscope.model.errors import UserError
-from stepscope.readers.memsnapshot import load
+from stepscope.readers.memsnapshot import load_json
 from stepscope.readers.memsnapshot.guard import MemoryGuard
-from stepscope.readers.memsnapshot.load import _PlainUnpickler, _text
+from stepscope.readers.memsnapshot.load_json import _text
+from stepscope.readers.memsnapshot.load_pickle import _PlainUnpickler
 from stepscope.readers.memsnapshot.validated_pickle import ValidatedPickle
 
 _CODE = "echo pwned > {target}"
@@ -179,8 +180,8 @@ def test_json_that_takes_more_memory_than_its_text_tells_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grown = iter([100 << 20, 100 << 20, 2 << 30])
-    monkeypatch.setattr(load, "resident_bytes", lambda: next(grown))
-    monkeypatch.setattr(load, "_LOOK_OBJECTS", 4)
+    monkeypatch.setattr(load_json, "resident_bytes", lambda: next(grown))
+    monkeypatch.setattr(load_json, "_LOOK_OBJECTS", 4)
     frames = '[{"filename": "a.py", "name": "f", "line": 1}]'
     entry = f'{{"action": "alloc", "addr": 1, "size": 512, "stream": 0, "frames": {frames}}}'
     path = tmp_path / "snapshot.json"

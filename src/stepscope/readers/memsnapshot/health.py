@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Final
 
+from stepscope.readers.memsnapshot.contents import Loaded
 from stepscope.readers.memsnapshot.device import Found
 from stepscope.readers.memsnapshot.history import History
-from stepscope.readers.memsnapshot.load import Loaded
 from stepscope.store.staging import Staging
 
 _RECORD: Final = "call torch.cuda.memory._record_memory_history() at the start of the program"

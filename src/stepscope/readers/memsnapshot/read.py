@@ -9,11 +9,13 @@ from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage, blocks, head
 from stepscope.readers.memsnapshot.annotations import annotated_ranges, marked_steps
 from stepscope.readers.memsnapshot.clock import Int, clock
+from stepscope.readers.memsnapshot.contents import Loaded
 from stepscope.readers.memsnapshot.device import Found
 from stepscope.readers.memsnapshot.health import add, observe_content, observe_history
 from stepscope.readers.memsnapshot.history import History
 from stepscope.readers.memsnapshot.inputs import NAME
-from stepscope.readers.memsnapshot.load import Loaded, load_json, load_pickle
+from stepscope.readers.memsnapshot.load_json import load_json
+from stepscope.readers.memsnapshot.load_pickle import load_pickle
 from stepscope.readers.memsnapshot.marks import stage_marks
 from stepscope.readers.memsnapshot.stage import part_times, stage_device, stage_segments
 from stepscope.readers.memsnapshot.timeline import stage_timeline

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.readers.memsnapshot.clock import Int, clock
+from stepscope.readers.memsnapshot.contents import Loaded
 from stepscope.readers.memsnapshot.device import ACTION_SQL, DeviceHistory, Entries, Found, Live, reconstruct
 from stepscope.readers.memsnapshot.entries import Block, stream
 from stepscope.readers.memsnapshot.history import History
-from stepscope.readers.memsnapshot.load import Loaded
 from stepscope.readers.memsnapshot.values import address, device, pool_name, size
 from stepscope.store.staging import Staging
 
