@@ -6,8 +6,9 @@ import numpy as np
 
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.shared.typical import typical_part
-from stepscope.model.events.columns import Spans, inputs_of, named
+from stepscope.model.events.columns import Spans, named
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.op_inputs import inputs_of
 from stepscope.model.events.steps import Steps
 from stepscope.model.trace import Trace
 from support import Facts

@@ -9,7 +9,8 @@ from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind, Platform, Program
 from stepscope.signals.host.host import late_share
-from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
+from stepscope.signals.kernels.dominance import Dominance, compute, decoding, shortens
+from stepscope.signals.kernels.kernel_times import Alike
 from stepscope.signals.shared import job
 from stepscope.signals.shared.program import program
 

@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
-from stepscope.signals.kernels.dominance import Alike
+from stepscope.signals.kernels.kernel_times import Alike
 from stepscope.signals.kernels.likes import Slower, uneven
 from stepscope.signals.shared import job
 from stepscope.signals.shared.dimensions import Dimensions

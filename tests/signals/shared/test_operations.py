@@ -6,7 +6,8 @@ import pytest
 from operator_support import GEMM, Program
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.shared.operations import operations, tensors
+from stepscope.signals.shared.operations import operations
+from stepscope.signals.shared.tensor_shapes import tensors
 from support import Facts
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.host.wait_calls import WaitCalls, lines_of, outermost_calls
 from stepscope.analyses.idle.host_work import host_work
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.device_time import DeviceTime, device_times
 from stepscope.analyses.shared.grouping import Groups, ordered_table, shares, texts
-from stepscope.analyses.shared.host_tree import HostTree, host_trees
-from stepscope.analyses.shared.host_waits import synchronising_names, waiting_calls
+from stepscope.analyses.shared.host_waits import synchronising_names
 from stepscope.analyses.shared.needs import need_calls
-from stepscope.analyses.shared.stacks import callers
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Times
@@ -48,36 +46,6 @@ SYNCHRONISATIONS = TableSchema(
 )  # fmt: skip
 
 _NEVER = np.iinfo(np.int64).max
-_CATEGORIES = ("op", "module", "annotation", "overhead")
-_OVERHEAD = _CATEGORIES.index("overhead")
-_LINES_SQL = """
-SELECT event, coalesce(list_filter(lines, lambda line: NOT regexp_matches(line, '(^|/)torch/'))[1], lines[1]) AS line
-FROM (SELECT event, string_split(stack, ';') AS lines FROM op_inputs WHERE stack <> '')
-WHERE event IN (SELECT unnest($events))
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _WaitCalls:
-    """The n calls that wait.
-
-    Attributes:
-        id: int64[n], their events.
-        name: int64[n], `name_id`.
-        ts: int64[n].
-        end: int64[n].
-        operator: int64[n], the innermost operator around each, -1 if there is none.
-        operator_name: int64[n], its `name_id`, -1 likewise.
-        module: int64[n], `name_id` of the innermost module or annotation around each, -1 if there is none.
-    """
-
-    id: NDArray[np.int64]
-    name: NDArray[np.int64]
-    ts: Times
-    end: Times
-    operator: NDArray[np.int64]
-    operator_name: NDArray[np.int64]
-    module: NDArray[np.int64]
 
 
 def synchronisations(trace: Trace) -> Table:
@@ -88,8 +56,8 @@ def synchronisations(trace: Trace) -> Table:
     """
     need_calls(trace)
     waits = synchronising_names(trace)
-    calls = _outermost_calls(trace)
-    lines, line = _lines(trace, calls)
+    calls = outermost_calls(trace)
+    lines, line = lines_of(trace, calls)
     groups = Groups.by(calls.name, calls.operator_name, calls.module, line)
     first = groups.first
     columns: dict[str, Any] = {
@@ -106,42 +74,7 @@ def synchronisations(trace: Trace) -> Table:
     return ordered_table(SYNCHRONISATIONS, columns, ("operator", "annotation", "line"))
 
 
-def _outermost_calls(trace: Trace) -> _WaitCalls:
-    parts = [_calls_in(tree) for tree in host_trees(trace, _CATEGORIES, trace.once(waiting_calls))]
-    return _WaitCalls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _calls_in(tree: HostTree) -> tuple[NDArray[np.int64], ...]:
-    """The outermost calls that wait in a tree, by field of `_WaitCalls`."""
-    is_call, apart = tree.category < 0, (tree.category < 0) | (tree.category == _OVERHEAD)
-    at = np.flatnonzero(is_call & ~tree.inside(apart))
-    marked = (tree.category > 0) & (tree.category < _OVERHEAD)
-    operator, module = tree.nearest(tree.category == 0)[at], tree.nearest(marked)[at]
-    ts, end = tree.ts[at], tree.ts[at] + tree.dur[at]
-    around = (_of(tree.id, operator), _of(tree.name, operator), _of(tree.name, module))
-    return tree.id[at], tree.name[at].astype(np.int64), ts, end, *around
-
-
-def _of(values: NDArray[Any], position: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Values of the events at these positions, -1 for -1."""
-    return np.where(position < 0, -1, values[position]).astype(np.int64)
-
-
-def _lines(trace: Trace, calls: _WaitCalls) -> tuple[list[str | None], NDArray[np.int64]]:
-    """Distinct Python lines, and the index of the one that led to each call, -1 where unknown."""
-    around = callers(trace)
-    if around is not None:
-        frame = around.nearest_line(calls.id)
-        names, index = np.unique(np.where(frame < 0, -1, around.name[frame]), return_inverse=True)
-        return texts(trace, names), np.where(names[index] < 0, -1, index)
-    rows = trace.rows(_LINES_SQL, {"events": np.unique(calls.operator).tolist()})
-    distinct = sorted({row["line"] for row in rows})
-    code = {line: number for number, line in enumerate(distinct)}
-    of = {row["event"]: code[row["line"]] for row in rows}
-    return list(distinct), np.array([of.get(operator, -1) for operator in calls.operator.tolist()], np.int64)
-
-
-def _device_columns(trace: Trace, calls: _WaitCalls, groups: Groups) -> dict[str, Any]:
+def _device_columns(trace: Trace, calls: WaitCalls, groups: Groups) -> dict[str, Any]:
     """`busy_ns`, `idle_ns` and `refill_ns` of each group."""
     try:
         devices = trace.once(device_times)
@@ -183,7 +116,7 @@ def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
     return which
 
 
-def _next_call(calls: _WaitCalls) -> Times:
+def _next_call(calls: WaitCalls) -> Times:
     """Start of the first other call after each has returned; the end of time if there is none."""
     order = np.argsort(calls.ts, kind="stable")
     own = np.empty(order.size, np.int64)

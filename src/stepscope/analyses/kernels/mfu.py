@@ -12,9 +12,10 @@ from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.needs import no_costs
 from stepscope.analyses.shared.peaks import MATRIX_CLASSES, device_names, known_devices, operand_dtype
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, input_texts, inputs_at
+from stepscope.model.events.columns import Spans
 from stepscope.model.events.costs import Costs
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.op_inputs import input_texts, inputs_at
 from stepscope.model.schema import Column, TableSchema, fraction, ns, number, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK

@@ -12,9 +12,10 @@ from stepscope.analyses.shared.needs import no_costs
 from stepscope.analyses.shared.peaks import known_devices, operand_dtype, peak_rate
 from stepscope.model.coding import Codes
 from stepscope.model.devices import Device
-from stepscope.model.events.columns import Spans, input_texts, inputs_at
+from stepscope.model.events.columns import Spans
 from stepscope.model.events.costs import Costs
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.op_inputs import input_texts, inputs_at
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
 

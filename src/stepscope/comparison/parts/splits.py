@@ -14,7 +14,8 @@ from stepscope.analyses.steps.phases import phase_of_work
 from stepscope.comparison.parts.amounts import Amount
 from stepscope.comparison.parts.charged import BUSY, ChargedWork
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, input_texts, inputs_at
+from stepscope.model.events.columns import Spans
+from stepscope.model.events.op_inputs import input_texts, inputs_at
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
 

@@ -31,10 +31,6 @@ _SPANS: Final = {
     "category": code("category", CATEGORIES),
     "step": "coalesce(step, -1)",
 }
-_TEXTS_SQL: Final = """
-SELECT texts, coalesce(shapes, '') AS shapes, coalesce(dtypes, '') AS dtypes, coalesce(strides, '') AS strides
-FROM input_texts
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,24 +135,6 @@ def _around(trace: Trace) -> Rows:
     return spans.rows(_read(trace, "coalesce(parent, -1)::INTEGER"))
 
 
-def inputs_of(trace: Trace) -> NDArray[np.int32]:
-    """Row of `input_texts` with the inputs of each event of `Spans`, int32[n]; -1 for none.
-
-    Ask for it with `Trace.once`.
-    """
-    spans = Spans(trace)
-    calls = trace.columns("SELECT event, coalesce(texts, -1)::INTEGER AS texts FROM input_calls")
-    found = np.full(spans.id.size, -1, np.int32)
-    at = spans.rows(calls["event"])
-    found[at[at >= 0]] = calls["texts"][at >= 0]
-    return found
-
-
-def inputs_at(trace: Trace, at: NDArray[Any]) -> NDArray[np.int32]:
-    """Rows of `input_texts` for events at these positions, int32[m]; -1 for none, and for position -1."""
-    return np.where(at >= 0, trace.once(inputs_of)[at], np.int32(-1)) if at.size else np.zeros(0, np.int32)
-
-
 def names_by_id(trace: Trace) -> dict[int, str]:
     """All event names by `name_id`; call through `Trace.once`."""
     rows = trace.columns("SELECT name_id, name FROM names")
@@ -169,14 +147,6 @@ def named(trace: Trace, test: Callable[[str], object]) -> NDArray[np.bool_]:
     chosen = np.zeros(max(names, default=-1) + 1, np.bool_)
     chosen[[name_id for name_id, name in names.items() if test(name)]] = True
     return chosen.take(Spans(trace).name)
-
-
-def input_texts(trace: Trace) -> dict[int, dict[str, str]]:
-    """The rows of `input_texts`: shapes, dtypes and strides as JSON, empty where not recorded.
-
-    Ask for it with `Trace.once`.
-    """
-    return {row["texts"]: row for row in trace.rows(_TEXTS_SQL)}
 
 
 def on_host(trace: Trace, tracks: NDArray[np.int32]) -> NDArray[np.bool_]:

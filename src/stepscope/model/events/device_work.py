@@ -1,4 +1,4 @@
-"""Device activities of one rank as NumPy columns, with their launches and grids."""
+"""Device activities of one rank as NumPy columns, with their launches."""
 
 from __future__ import annotations
 
@@ -23,13 +23,6 @@ SELECT event, track, ts, dur, coalesce(device, -1)::INTEGER AS device, coalesce(
     coalesce(launch_dur, -1) AS call_ns, coalesce(launch_step, -1)::INTEGER AS call_step,
     coalesce(launch_name_id, -1)::INTEGER AS call_name, coalesce(op_track, -1)::INTEGER AS op_thread
 FROM activities
-"""
-
-_GRIDS_SQL: Final = """
-SELECT event, coalesce(grid[1]::DOUBLE * grid[2] * grid[3], 0)::DOUBLE AS blocks,
-    coalesce(grid[1]::DOUBLE * grid[2] * grid[3] * block[1] * block[2] * block[3], 0)::DOUBLE AS threads,
-    coalesce(grid[3], 0)::INTEGER AS depth, hash(grid) AS grid
-FROM kernels
 """
 
 
@@ -99,36 +92,9 @@ class DeviceWork:
         return among(self.kind, KERNEL_KINDS, kinds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grids:
-    """Launch grids of the n activities of `DeviceWork`.
-
-    Attributes:
-        blocks: float64[n]; 0 if not recorded.
-        threads: float64[n], of all blocks; 0 if not recorded.
-        depth: int32[n], blocks in z; 0 if not recorded.
-        grid: uint64[n], hash of the grid: equal for equal grids.
-    """
-
-    blocks: NDArray[np.float64]
-    threads: NDArray[np.float64]
-    depth: NDArray[np.int32]
-    grid: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, trace: Trace) -> Grids:
-        """Those of a trace, read once."""
-        return trace.once(_grids)
-
-
 def _device_work(trace: Trace) -> DeviceWork:
     rows = trace.columns(_DEVICE_SQL)
     return DeviceWork(**{one.name: rows[one.name] for one in fields(DeviceWork)})
-
-
-def _grids(trace: Trace) -> Grids:
-    rows = by_event(trace, trace.columns(_GRIDS_SQL))
-    return Grids(**{one.name: rows[one.name] for one in fields(Grids)})
 
 
 def by_event(trace: Trace, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow as pa
 from stepscope.readers.nsight.collectives import load_collectives
 from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.payload import PayloadSchemas
+from stepscope.readers.nsight.range_categories import category
 from stepscope.readers.sqlite.columns import Columns
 
 #: Numbers of ENUM_NSYS_EVENT_TYPE; those from 64 on are of the older text interface.
@@ -105,18 +105,6 @@ SELECT id, json_object('text', whole)::VARCHAR AS args FROM nsight_split WHERE w
 ORDER BY id
 """
 
-_STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
-_LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__|_next_data|DataPipe")
-_OPERATOR: Final = re.compile(
-    r"(aten|c10d|autograd|torch|prims|inductor|quantized|_c10d_functional|vllm|flash_attn)::\w"
-)
-_MODULE: Final = re.compile(r"nn\.Module: |\{'Module': '")
-_GC: Final = re.compile(r"^(python )?gc\b|garbage.?collect", re.IGNORECASE)
-#: Calls of the collective library that move data, or launch the calls before them.
-_COLLECTIVE_CALL: Final = re.compile(
-    r"^NCCL:nccl(AllGather|AllReduce|Broadcast|Bcast|ReduceScatter|Reduce|Send|Recv|AlltoAll|Gather|Scatter|GroupEnd)$"
-)
-
 
 def load_nvtx(loader: ExportLoader, stop: int | None) -> None:
     """Stage ranges and marks; an open range ends at `stop`, the end of the recording in ns."""
@@ -190,16 +178,3 @@ def _make_tracks(loader: ExportLoader) -> None:
     for (global_tid,) in rows:
         track = loader.thread(global_tid, " start-end ranges")
         connection.execute("INSERT INTO nsight_range_tracks VALUES (?, true, ?)", [global_tid, track])
-
-
-def category(name: str) -> str:
-    """The canonical category of a range, by its name without PyTorch's details."""
-    if _STEP.match(name):
-        return "step"
-    if _LOADER.search(name):
-        return "dataloader"
-    if _OPERATOR.match(name) or _COLLECTIVE_CALL.match(name):
-        return "op"
-    if _MODULE.match(name):
-        return "module"
-    return "gc" if _GC.search(name) else "annotation"

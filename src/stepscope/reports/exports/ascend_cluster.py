@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
-from stepscope.reports.exports.ascend_sums import Group, GroupSums, Operation, Values
+from stepscope.reports.exports.ascend_operations import Operation
+from stepscope.reports.exports.ascend_sums import Group, GroupSums, Values
 
 _STEPS_SQL: Final = """
 SELECT step, metric, value FROM recorded

@@ -7,26 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stepscope.model.trace import Trace
+from stepscope.reports.exports.ascend_operations import Operation, add_number, empty, sum_on_links, sum_on_ranks
 
 #: Numbers by name.
 Values = dict[str, float]
-#: What an operation did on each rank, or link.
-Operation = dict[str, Any]
 
 _SQL: Final = """
 SELECT source, step, subject, metric, value FROM recorded
 WHERE source IN ('communication', 'bandwidth', 'packets', 'matrix', 'matrix operation')
     AND ($steps IS NULL OR step IN (SELECT unnest($steps)))
 """
-_TIME: Final = "Communication Time Info"
-_BANDWIDTH: Final = "Communication Bandwidth Info"
-_SIZES: Final = "Size Distribution"
 _TOTAL: Final = "Total Op Info"
-#: Parts of an operation's time and what they are a share of together with the transit time.
-_RATIOS: Final = {"Wait Time Ratio": "Wait Time(ms)", "Synchronization Time Ratio": "Synchronization Time(ms)"}
-_TRANSIT: Final = "Transit Time(ms)"
-_SIZE: Final = "Transit Size(MB)"
-_RATE: Final = "Bandwidth(GB/s)"
 
 
 @dataclass(slots=True)
@@ -55,12 +46,12 @@ class Group:
         """Operations of each step, with their total."""
         if what == "communication":
             for step, operations in self.communication.items():
-                yield step, {**operations, f"{_TOTAL}@{self.name}": _total(operations)}
+                yield step, {**operations, f"{_TOTAL}@{self.name}": sum_on_ranks(operations)}
         else:
             known = {place: rank for rank, place in self.places.items()} | dict(enumerate(self.members))
             for step, operations in self.matrix.items():
                 named = {name: _named(links, known) for name, links in operations.items()}
-                yield step, {**named, f"{_TOTAL}@{self.name}": _all_links(named)}
+                yield step, {**named, f"{_TOTAL}@{self.name}": sum_on_links(named)}
 
 
 class GroupSums:
@@ -88,8 +79,8 @@ class GroupSums:
                 self._add_link(group, step, words, row, rank)
                 continue
             group.ranks.add(rank)
-            own = group.communication.setdefault(step, {}).setdefault(words[0], {}).setdefault(str(rank), _empty())
-            _add(own, words[1:], row)
+            own = group.communication.setdefault(step, {}).setdefault(words[0], {}).setdefault(str(rank), empty())
+            add_number(own, words[1:], row)
         for row in trace.rows('SELECT "group", any_value(ranks) AS ranks FROM groups WHERE len(ranks) > 1 GROUP BY 1'):
             if row["group"] in self.groups:
                 self.groups[row["group"]].members = tuple(row["ranks"])
@@ -117,52 +108,6 @@ class GroupSums:
         return list(found.items())
 
 
-def _empty() -> Operation:
-    return {_TIME: {}, _BANDWIDTH: {}}
-
-
-def _add(own: Operation, words: list[str], row: dict[str, Any]) -> None:
-    """Add a number of an operation on a rank: nothing, a transport, or transport and size, are in words."""
-    if row["source"] == "communication":
-        own[_TIME][row["metric"]] = row["value"]
-        return
-    transport = own[_BANDWIDTH].setdefault(words[0], {_SIZES: {}})
-    if row["source"] == "bandwidth":
-        transport[row["metric"]] = row["value"]
-    else:
-        pair = transport[_SIZES].setdefault(words[1], [0, 0.0])
-        pair[row["metric"] != "Count"] = row["value"]
-
-
-def _total(operations: dict[str, Operation]) -> Operation:
-    """The sum of operations, on each rank."""
-    found: dict[str, Operation] = {}
-    for ranks in operations.values():
-        for rank, own in ranks.items():
-            total = found.setdefault(rank, _empty())
-            for metric, value in own[_TIME].items():
-                if metric != "Start Timestamp(us)" and metric not in _RATIOS:
-                    total[_TIME][metric] = total[_TIME].get(metric, 0.0) + value
-            for transport, values in own[_BANDWIDTH].items():
-                _add_transport(total[_BANDWIDTH].setdefault(transport, {_TRANSIT: 0, _SIZE: 0, _SIZES: {}}), values)
-    for total in found.values():
-        times = total[_TIME]
-        for ratio, part in _RATIOS.items():
-            times[ratio] = _ratio(times.get(part, 0.0), times.get(part, 0.0) + times.get(_TRANSIT, 0.0))
-        for values in total[_BANDWIDTH].values():
-            values[_RATE] = _ratio(values[_SIZE], values[_TRANSIT])
-    return found
-
-
-def _add_transport(total: dict[str, Any], values: dict[str, Any]) -> None:
-    for metric in (_TRANSIT, _SIZE):
-        total[metric] += values.get(metric, 0.0)
-    for size, (number, taken) in values[_SIZES].items():
-        pair = total[_SIZES].setdefault(size, [0, 0.0])
-        pair[0] += number
-        pair[1] += taken
-
-
 def _named(links: dict[str, Operation], known: dict[int, int]) -> dict[str, Operation]:
     """Links between ranks of the job; those with an end that is not known are left out."""
     found = {}
@@ -171,23 +116,3 @@ def _named(links: dict[str, Operation], known: dict[int, int]) -> dict[str, Oper
         if None not in ends:
             found["-".join(map(str, ends))] = values
     return found
-
-
-def _all_links(operations: dict[str, Operation]) -> Operation:
-    """The sum of all kinds of operations, on each link."""
-    found: dict[str, Operation] = {}
-    for name, links in operations.items():
-        if not name.partition("@")[0].endswith("-total"):
-            continue
-        for link, values in links.items():
-            total = found.setdefault(link, {"Op Name": "", _TRANSIT: 0.0, _SIZE: 0.0})
-            total["Transport Type"] = values.get("Transport Type", "")
-            for metric in (_TRANSIT, _SIZE):
-                total[metric] += values.get(metric, 0.0)
-    for total in found.values():
-        total[_RATE] = _ratio(total[_SIZE], total[_TRANSIT])
-    return found
-
-
-def _ratio(part: float, whole: float) -> float:
-    return round(part / whole, 4) if whole else 0

@@ -37,7 +37,8 @@ from stepscope.rules.kernels.roles import WORDS, advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import late_share
-from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
+from stepscope.signals.kernels.dominance import Dominance, compute, decoding, shortens
+from stepscope.signals.kernels.kernel_times import Alike
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.program import program
 

@@ -12,7 +12,7 @@ from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
 from stepscope.rules.native import READ_OFTEN
-from stepscope.signals.shared.operations import tensors
+from stepscope.signals.shared.tensor_shapes import tensors
 
 #: Operands that are told apart.
 _OPERANDS: Final = 3

@@ -17,7 +17,8 @@ from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.columns import names_by_id
-from stepscope.model.events.device_work import DeviceWork, Grids
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.grids import Grids
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Times
 from stepscope.signals.communication.communication import calls

@@ -12,8 +12,10 @@ from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.peaks import MATRIX_CLASSES
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, input_texts, inputs_of
-from stepscope.model.events.device_work import DeviceWork, Grids
+from stepscope.model.events.columns import Spans
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.grids import Grids
+from stepscope.model.events.op_inputs import input_texts, inputs_of
 from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.peaks import MATRIX_CLASSES
 from stepscope.model.events.columns import names_by_id
-from stepscope.model.events.device_work import DeviceWork, Grids
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.grids import Grids
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.job import recorded_ns
 from stepscope.signals.shared.operations import Ids

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 
 from stepscope.model.kernel_names import classify
-from stepscope.signals.kernels.dominance import Alike, compute
+from stepscope.signals.kernels.dominance import compute
+from stepscope.signals.kernels.kernel_times import Alike
 from stepscope.signals.shared.dimensions import Dimensions, dimensions
 from stepscope.signals.shared.job import device
 from stepscope.signals.signal import Signals, signal

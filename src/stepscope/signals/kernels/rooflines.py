@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.op_inputs import input_texts, inputs_of
 from stepscope.signals.shared.dimensions import dimensions
 from stepscope.signals.shared.job import device, recorded_ns
 from stepscope.signals.shared.operations import Ids

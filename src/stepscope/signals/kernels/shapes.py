@@ -14,7 +14,8 @@ from stepscope.model.dtypes import itemsize
 from stepscope.signals.shared.dimensions import Dimensions, dimensions
 from stepscope.signals.shared.gemms import Gemms, gemms
 from stepscope.signals.shared.job import device, recorded_ns
-from stepscope.signals.shared.operations import Ids, tensors
+from stepscope.signals.shared.operations import Ids
+from stepscope.signals.shared.tensor_shapes import tensors
 from stepscope.signals.signal import Signals, signal
 
 #: Rows should begin at multiples of this many bytes (NVIDIA, "Matrix Multiplication Background User's Guide").

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from stepscope.signals.shared.operations import tensors
+from stepscope.signals.shared.tensor_shapes import tensors
 
 #: Rows and columns of the result per block of a good GEMM.
 _TILE: Final = 128

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.needs import need_device
 from stepscope.analyses.shared.peaks import MATRIX_CLASSES, operand_dtype
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_by_id
-from stepscope.model.events.device_work import DeviceWork, Grids
+from stepscope.model.events.columns import Spans, names_by_id
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.grids import Grids
+from stepscope.model.events.op_inputs import input_texts, inputs_of
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.operations import Ids

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.copies import DIRECTIONS, Copies
-from stepscope.model.events.device_work import DeviceWork, Grids
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.grids import Grids
+from stepscope.model.events.op_inputs import input_texts, inputs_of
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.operator_attribution import describing_operators
 from stepscope.signals.shared.roles import BOUNDARY, OTHER, role_of_kernel, role_of_operator
+from stepscope.signals.shared.tensor_shapes import tensors
 from stepscope.signals.signal import Signals, signal
 
 Ids = NDArray[np.int64]
@@ -90,28 +91,6 @@ def operations(s: Signals) -> Operations:
     if not kernels.size:
         raise MissingInputError.of("device")
     return _of_kernels(s.trace, kernels)
-
-
-@lru_cache(maxsize=65_536)
-def tensors(shapes: str) -> tuple[tuple[int, ...], ...]:
-    """Shapes of all tensors among recorded inputs, including those in lists; none if they can't be parsed."""
-    try:
-        listed = json.loads(shapes)
-    except (ValueError, RecursionError):
-        return ()
-    return tuple(_tensors(listed)) if isinstance(listed, list) else ()
-
-
-def _tensors(items: list[Any]) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = []
-    for item in items:
-        if not isinstance(item, list) or not item:
-            continue
-        if all(isinstance(dim, int) and not isinstance(dim, bool) for dim in item):
-            found.append(tuple(item))
-        elif all(isinstance(part, list) and all(isinstance(dim, int) for dim in part) for part in item):
-            found.extend(tuple(part) for part in item)
-    return found
 
 
 def _kernels(trace: Trace) -> Ids:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.needs import need_device
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.device_work import DeviceWork, Grids
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.grids import Grids
 from stepscope.model.events.steps import Steps
 from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
