@@ -80,7 +80,7 @@ def test_crowds_kills_and_full_disks_leave_nothing(tmp_path: Path) -> None:
     )
     root = Path(__file__).parent.parent
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path), str(rounds(3, 2))],
+        [sys.executable, "-c", code, str(tmp_path), str(rounds(3, 1))],
         cwd=root,
         capture_output=True,
         text=True,
