@@ -57,6 +57,24 @@ def test_what_one_side_lacks_is_said() -> None:
     assert [(one.table, one.side) for one in found.lacking] == [("memory", "new")]
 
 
+def held(size: int) -> Trace:
+    """Allocations alone, as a memory snapshot has them."""
+    facts = Facts()
+    facts.row("raw_memory", ts=20, device=0, address=1, bytes=size, track=0)
+    return facts.trace()
+
+
+def test_without_times_memory_is_compared_and_what_both_lack_is_said_once() -> None:
+    same = compare_traces(held(1024), held(1024), CompareOptions(findings=False))
+    assert (same.verdict, same.step_time.reason) == ("same", "no times are recorded, and all other figures are equal")
+    found = compare_traces(held(1024), held(2048), CompareOptions(findings=False))
+    assert found.verdict == "inconclusive"
+    assert {one.side for one in found.lacking} == {"both"}
+    assert len({one.table for one in found.lacking}) == len(found.lacking) > 1
+    # Recordings of this kind never hold these inputs: the page has nothing to advise.
+    assert not any(one.applies for one in found.lacking)
+
+
 def test_the_workbook(tmp_path: Path) -> None:
     found = compare_traces(job(), job(2), CompareOptions(findings=False))
     workbook.write(found, tmp_path / "compare.xlsx")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from stepscope.comparison.matching.call_tree import call_tree
@@ -15,6 +16,7 @@ from stepscope.comparison.parts.besides import (
     MEMORY,
     api_table,
     communication_sums,
+    host_time,
     memory_sums,
     memory_table,
 )
@@ -31,6 +33,7 @@ from stepscope.comparison.parts.tables import (
 )
 from stepscope.comparison.result import UncomparedTable
 from stepscope.comparison.side import ComparedSide
+from stepscope.ingest.inputs import source_of
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.schema import TableSchema
 from stepscope.model.suggest import choose
@@ -89,14 +92,15 @@ def level_tables(
     if COMMUNICATION.name in wanted and (found := _both(sides, communication_sums, COMMUNICATION.name, lacking)):
         tables[COMMUNICATION.name] = table_of_amounts(COMMUNICATION, found[0], found[1], times)
     if MEMORY.name in wanted and (held := _both(sides, memory_sums, MEMORY.name, lacking)):
-        steps = (max(1, len(sides[0].steps)), max(1, len(sides[1].steps)))
-        tables[MEMORY.name] = memory_table(splits.renamed(held[0], names), held[1], steps)
-    if API.name in wanted:
-        try:
-            tables[API.name] = api_table(*sides)
-        except MissingInputError as error:
-            lacking.append(UncomparedTable(API.name, "base or new", error.message, error.hint))
+        tables[MEMORY.name] = memory_table(splits.renamed(held[0], names), held[1], _steps(sides))
+    if API.name in wanted and (called := _both(sides, host_time, API.name, lacking)):
+        tables[API.name] = api_table(called[0], called[1], _steps(sides))
     return tables, tuple(lacking)
+
+
+def _steps(sides: Sides) -> tuple[int, int]:
+    """How many steps the sums of each side are over; at least one."""
+    return max(1, len(sides[0].steps)), max(1, len(sides[1].steps))
 
 
 def _compute(sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool) -> dict[str, Table]:
@@ -125,11 +129,16 @@ def _both(
 ) -> tuple[T, T] | None:
     """The answers of both sides; None if one lacks what the question needs, which is noted."""
     found: list[T] = []
+    missing: list[UncomparedTable] = []
     for name, side in zip(("base", "new"), sides, strict=True):
         try:
             found.append(ask(side))
         except MissingInputError as error:
-            lacking.append(UncomparedTable(table, name, error.message, error.hint))
+            applies = error.needs is None or source_of(side.recording.reader).how(error.needs, True) is not None
+            missing.append(UncomparedTable(table, name, error.message, error.hint, applies))
+    if len({one.message for one in missing}) < len(missing):
+        missing = [replace(missing[0], side="both", applies=any(one.applies for one in missing))]
+    lacking += missing
     return (found[0], found[1]) if len(found) == 2 else None
 
 

@@ -25,15 +25,17 @@ class UncomparedTable:
 
     Attributes:
         table: Its name.
-        side: base or new.
+        side: Which side lacks its input: base, new or both.
         message: What is missing.
         hint: What to record next time.
+        applies: Whether a recording of that kind could have held it.
     """
 
     table: str
     side: str
     message: str
     hint: str
+    applies: bool = True
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -85,7 +85,10 @@ def step_times(
     interval = ratio_interval(first, second, confidence) if first and second and unit != "none" else None
     if interval is not None and unit == "window" and interval.method != "identical":
         interval = rate_ratio(base.calls, new.calls, sum(first), sum(second))
-    verdict, reason = _verdict(interval, unit, margin, (len(first), len(second)))
+    if units == {"none"}:
+        verdict, reason = _untimed(base.series == new.series)
+    else:
+        verdict, reason = _verdict(interval, unit, margin, (len(first), len(second)))
     return StepTimes(
         sum(base.lengths) // max(1, len(base.lengths)),
         sum(new.lengths) // max(1, len(new.lengths)),
@@ -98,6 +101,13 @@ def step_times(
         verdict,
         reason,
     )
+
+
+def _untimed(equal: bool) -> tuple[Verdict, str]:
+    """The verdict on recordings without times, such as memory snapshots."""
+    if equal:
+        return "same", "no times are recorded, and all other figures are equal"
+    return "inconclusive", "no times are recorded: the sections below compare the rest"
 
 
 def _verdict(interval: RatioInterval | None, unit: str, margin: float, steps: tuple[int, int]) -> tuple[Verdict, str]:

@@ -65,9 +65,11 @@ def _operators(trace: Trace, owners: NDArray[np.int64]) -> NDArray[np.int64]:
     spans = Spans(trace)
     is_op = spans.of("op")
     at = spans.rows(owners).astype(np.int64)
-    while (going := (at >= 0) & ~is_op[at]).any():
+    while (going := np.flatnonzero(at >= 0)[~is_op[at[at >= 0]]]).size:
         at[going] = spans.around[at[going]]
-    return np.where(at >= 0, spans.name[at], -1).astype(np.int64)
+    found = np.full(at.size, -1, np.int64)
+    found[at >= 0] = spans.name[at[at >= 0]]
+    return found
 
 
 def _lifetimes(levels: MemoryLevels, made: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

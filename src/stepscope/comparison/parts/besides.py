@@ -49,14 +49,23 @@ SELECT c.collective, k.dur, k.step FROM collectives c JOIN kernels k USING (even
 """
 
 
-def api_table(base: ComparedSide, new: ComparedSide) -> Table:
-    """Compare host time by operator.
+def host_time(side: ComparedSide) -> list[dict[str, Any]]:
+    """Rows of table `operators` within a side's steps.
 
     Raises:
-        MissingInputError: A side has no operators.
+        MissingInputError: The side has no operators.
     """
-    first, second = (operators(_within(side)).records() for side in (base, new))
-    times = (max(1, len(base.steps)), max(1, len(new.steps)))
+    return operators(_within(side)).records()
+
+
+def api_table(first: list[dict[str, Any]], second: list[dict[str, Any]], times: tuple[int, int]) -> Table:
+    """Compare host time by operator.
+
+    Args:
+        first: Rows of the base, from `host_time`.
+        second: Rows of the new side.
+        times: Steps of each side.
+    """
     total, own = ([{(row["name"],): Amount(row[column], row["count"]) for row in rows} for rows in (first, second)]
                   for column in ("total_ns", "self_ns"))  # fmt: skip
     selves = {row.key: (row.base_ns, row.new_ns) for row in beside(own[0], own[1], times)}

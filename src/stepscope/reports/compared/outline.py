@@ -15,6 +15,8 @@ from stepscope.reports.compared.grids import findings_grid, memory_grid, parts_g
 from stepscope.reports.text import visible
 
 _TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "same": "plain", "inconclusive": "plain"}
+#: Which side lacks something.
+_SIDES: Final = {"base": "the base side", "new": "the new side", "both": "both sides"}
 
 
 def outline(comparison: Comparison, top: int = 10) -> Outline:
@@ -82,8 +84,14 @@ def _comparable(comparison: Comparison) -> tuple[Line, ...]:
 
 
 def _lacking(comparison: Comparison) -> tuple[Line, ...]:
+    """A line for each reason, with the tables that it leaves out; none for what no recording of that kind holds."""
+    tables: dict[tuple[str, str, str], list[str]] = {}
+    for one in comparison.lacking:
+        if one.applies:
+            tables.setdefault((one.side, one.message, one.hint), []).append(one.table)
     return tuple(
-        Line(f"{one.table}: of the {one.side} side {one.message}", one.hint, "info") for one in comparison.lacking
+        Line(f"{', '.join(names)}: of {_SIDES[side]} {message}", hint, "info")
+        for (side, message, hint), names in tables.items()
     )
 
 
