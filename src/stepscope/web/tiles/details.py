@@ -46,7 +46,7 @@ def details_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
     Raises:
         UserError: The rank has no such event.
     """
-    trace = _of_rank(timeline, rank)
+    trace = timeline.trace_of(rank)
     rows = trace.rows(_EVENT_SQL, [event])
     if not rows:
         raise UserError(f"rank {rank} has no event {event}")
@@ -62,12 +62,6 @@ def details_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
         "related": [{"what": what, **known[one]} for what, one in related if one in known],
         "stack": [visible(line) for line in stack],
     }
-
-
-def _of_rank(timeline: Timeline, rank: int) -> Trace:
-    if rank not in timeline.ranks:
-        raise UserError(f"the recording has no rank {rank}")
-    return timeline.ranks[rank].for_thread()
 
 
 def _arguments(row: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,19 @@ from stepscope.model.intervals import Times
 Rows = NDArray[np.int32]
 
 
+class _Columns:
+    """A dataclass whose fields are arrays."""
+
+    __slots__ = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(getattr(self, one.name).nbytes for one in fields(self))  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class TrackEvents:
+class TrackEvents(_Columns):
     """The n events of a track, by lane and then by start.
 
     Attributes:
@@ -49,14 +60,9 @@ class TrackEvents:
         """Number of lanes, at least 1."""
         return int(self.lane[-1]) + 1 if self.lane.size else 1
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return sum(getattr(self, one.name).nbytes for one in fields(self))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrackEntries:
+class TrackEntries(_Columns):
     """The n entries of a track at one level, by lane and then by start. Each event is in exactly one of them.
 
     Attributes:
@@ -90,11 +96,6 @@ class TrackEntries:
     def __getitem__(self, chosen: Any) -> TrackEntries:
         """Those at some positions."""
         return TrackEntries(*(getattr(self, one.name)[chosen] for one in fields(self)))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return sum(getattr(self, one.name).nbytes for one in fields(self))
 
     def merged(self, level: int) -> TrackEntries:
         """TrackEntries at a coarser level, whose buckets are `2 ** level` ns wide.

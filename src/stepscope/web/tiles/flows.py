@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from stepscope.model.errors import UserError
 from stepscope.web.tiles.briefs import briefs
 from stepscope.web.tiles.timeline import Timeline
 
@@ -47,7 +46,7 @@ def flows_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
             ON f.source = n.target AND n.kind = '{_OPERATOR}' AND f.kind = '{_LAUNCHED}' AND n.source = $event
     ) LIMIT {MOST}
     """
-    return _drawn(timeline, rank, _trace(timeline, rank).rows(further, {"event": event}))
+    return _drawn(timeline, rank, timeline.trace_of(rank).rows(further, {"event": event}))
 
 
 def flows_within(timeline: Timeline, rank: int, lo: int, hi: int) -> dict[str, Any]:
@@ -56,7 +55,7 @@ def flows_within(timeline: Timeline, rank: int, lo: int, hi: int) -> dict[str, A
     Raises:
         UserError: There is no such rank.
     """
-    trace, shift = _trace(timeline, rank), timeline.axis.shift[rank]
+    trace, shift = timeline.trace_of(rank), timeline.axis.shift[rank]
     within = f"""
     SELECT DISTINCT kind, source, target FROM ({_FLOWS_SQL})
     WHERE left_at < $hi AND entered < $hi AND (left_at >= $lo OR entered >= $lo) LIMIT {MOST + 1}
@@ -65,12 +64,6 @@ def flows_within(timeline: Timeline, rank: int, lo: int, hi: int) -> dict[str, A
     if len(found) > MOST:
         return {"count": len(found), "flows": []}
     return _drawn(timeline, rank, found)
-
-
-def _trace(timeline: Timeline, rank: int) -> Any:
-    if rank not in timeline.ranks:
-        raise UserError(f"the recording has no rank {rank}")
-    return timeline.ranks[rank].for_thread()
 
 
 def _drawn(timeline: Timeline, rank: int, rows: list[dict[str, Any]]) -> dict[str, Any]:

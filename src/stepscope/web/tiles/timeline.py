@@ -80,6 +80,16 @@ class Timeline:
             found[rank] = known
         return found
 
+    def trace_of(self, rank: int) -> Trace:
+        """The trace of a rank, for the thread that asks.
+
+        Raises:
+            UserError: There is no such rank.
+        """
+        if rank not in self.ranks:
+            raise UserError(f"the recording has no rank {rank}")
+        return self.ranks[rank].for_thread()
+
     def to_json(self) -> dict[str, Any]:
         """What a page needs before it asks for tiles. Times are ns on the common axis."""
         axis = self.axis

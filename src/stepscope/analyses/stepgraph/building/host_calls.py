@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_waits import called_names, loader_waits
+from stepscope.analyses.shared.recorded_events import passing
 from stepscope.analyses.stepgraph.building.device_activities import GraphActivities, Ids
 from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model import runtime_names
@@ -55,10 +55,6 @@ class GraphCalls:
 def read_calls(trace: Trace, selection: GraphSteps, activities: GraphActivities) -> GraphCalls:
     """The host calls of the chosen steps."""
     names = trace.once(called_names)
-
-    def named(test: Callable[[str], bool]) -> list[int]:
-        return [name_id for name_id, name in names if test(name)]
-
     spans, work = Spans(trace), DeviceWork.of(trace)
     reads = _silent_reads(trace)
     launching = spans.rows(activities.launch)
@@ -72,7 +68,7 @@ def read_calls(trace: Trace, selection: GraphSteps, activities: GraphActivities)
         (EVENT_WAIT, runtime_names.is_stream_wait),
         (EVENT_RECORD, runtime_names.is_event_record),
     ):
-        role[runtime & np.isin(spans.name, named(test))] = one
+        role[runtime & np.isin(spans.name, passing(names, test))] = one
     role[reads] = WAIT
     role[launching[launching >= 0]] = LAUNCH
     role[loader_waits(trace)] = LOADER
