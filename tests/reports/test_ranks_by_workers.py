@@ -136,3 +136,13 @@ def test_what_was_read_before_an_interruption_is_not_read_again(folder, tmp_path
         read.append(source.path.name), original(reader, source, *rest)))  # fmt: skip
     open_trace(folder, Options(store=tmp_path)).close()
     assert sorted(read) == [f"rank{rank}.pt.trace.json" for rank in range(4)]
+
+
+def test_a_rank_whose_times_cannot_be_found_is_said(opened, monkeypatch):
+    def fails(_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("stepscope.reports.ranks.question.times_of", fails)
+    report = build_report(opened, ReportOptions(tables=("step_budget",)))
+    assert "analysis-failed" in [line.code for line in report.health]
+    assert report.computed("step_budget")

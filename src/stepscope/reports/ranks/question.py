@@ -17,6 +17,7 @@ from stepscope.analyses.shared.job_size import job_size
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.cluster.part import RankTimes, times_of
+from stepscope.cluster.slow_ranks import SLOW_RANKS
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
 from stepscope.model.recording import Recording
@@ -134,7 +135,11 @@ class Question:
         used = [(row["device"], row["name"]) for row in self.whole.rows(_DEVICES_SQL)] or [(None, None)]
         lines = [RankLine(rank, device, name, recording.world_size) for device, name in used]
         health = self.whole.table("health").records()
-        return RankResult(rank, tables, abstentions, program if told else None, health, lines, self.times())
+        times = self.times()
+        if isinstance(times, Abstention):
+            abstentions.append(times)
+            times = None
+        return RankResult(rank, tables, abstentions, program if told else None, health, lines, times)
 
     def ask_all(self, wanted: Sequence[Analysis], look: Look | None) -> Iterator[tuple[str, _Answer]]:
         """Yield the name and answer of each question, several at a time, each thread on its own connection.
@@ -180,16 +185,21 @@ class Question:
                 raise
             return Abstention.failing(PROGRAM.name, error, self.recording)
 
-    def times(self) -> RankTimes | None:
-        """Where the mean typical step goes; None if that is not known, or not asked of a rank on its own."""
+    def times(self) -> RankTimes | Abstention | None:
+        """Where the mean typical step goes; None if that is not known, or not asked of a rank on its own.
+
+        Where finding it fails, health says so.
+        """
         if self.whole.job.once(job_size).ranks < 2:
             return None
         try:
             return times_of(self.whole)
-        except Exception:
+        except MissingInputError:
+            return None
+        except Exception as error:
             if self.strict:
                 raise
-            return None
+            return Abstention.failing(SLOW_RANKS.name, error, self.recording)
 
     def forget(self) -> None:
         """Keep nothing large for other questions."""
