@@ -232,7 +232,7 @@ def check_report(trace: Trace) -> None:
             # Samples may be older than the first event, and the profiler's own sums higher than those of its events.
             if column.type not in ("int64", "int32", "float64"):
                 continue
-            signed = column.name.endswith("ts") or column.name.startswith("difference")
+            signed = column.signed or column.name.endswith("ts")
             values = pc.drop_null(table.arrow.column(column.name))
             if column.type == "float64":
                 assert pc.all(pc.is_finite(values)).as_py() is not False, f"{name}.{column.name}"

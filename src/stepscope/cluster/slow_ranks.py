@@ -46,7 +46,7 @@ SLOW_RANKS: Final = TableSchema(
         ns("idle_ns", "The rest.", nullable=True),
         number("compute_ratio", "compute_ns over the median of all ranks.", nullable=True),
         fraction("idle_excess", "Idle and exposed copies beyond the median of all ranks, as a share of the step; may "
-                 "be negative.", nullable=True),
+                 "be negative.", nullable=True, signed=True),
         Column("steps", "int32", "Typical steps.", "count", True),
     ),
 )  # fmt: skip

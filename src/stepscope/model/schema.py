@@ -20,6 +20,7 @@ class Column:
         description: What a value means, and what null means where null is possible.
         unit: Unit of the values, empty for plain text and numbers.
         nullable: Whether null may occur.
+        signed: Whether negative values mean something; points in time may always be negative.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Column:
     description: str
     unit: Unit = ""
     nullable: bool = False
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,9 @@ class TableSchema:
         raise KeyError(f"table {self.name} has no column {name}")
 
 
-def ns(name: str, description: str, *, nullable: bool = False) -> Column:
+def ns(name: str, description: str, *, nullable: bool = False, signed: bool = False) -> Column:
     """A duration or point in time in integer nanoseconds."""
-    return Column(name, "int64", description, "ns", nullable)
+    return Column(name, "int64", description, "ns", nullable, signed)
 
 
 def count(name: str, description: str) -> Column:
@@ -78,9 +80,9 @@ def text(name: str, description: str, *, nullable: bool = False) -> Column:
     return Column(name, "string", description, "", nullable)
 
 
-def fraction(name: str, description: str, *, nullable: bool = False) -> Column:
+def fraction(name: str, description: str, *, nullable: bool = False, signed: bool = False) -> Column:
     """A ratio, 0 to 1 unless the description says otherwise."""
-    return Column(name, "float64", description, "fraction", nullable)
+    return Column(name, "float64", description, "fraction", nullable, signed)
 
 
 def number(name: str, description: str, unit: Unit = "", *, nullable: bool = False) -> Column:

@@ -27,11 +27,12 @@ RECORDED_SUMMARY: Final = TableSchema(
         text("metric", "What is summed up, as recorded."),
         ns("recorded_ns", "As the profiler has it, rounded to whole ns."),
         ns("computed_ns", "As computed from the recorded events."),
-        ns("difference_ns", "computed_ns - recorded_ns."),
-        fraction("difference", "difference_ns as a share of recorded_ns; null where that is 0.", nullable=True),
+        ns("difference_ns", "computed_ns - recorded_ns.", signed=True),
+        fraction("difference", "difference_ns as a share of recorded_ns; null where that is 0.", nullable=True,
+                 signed=True),
         flag("adds_up", "Whether it overlaps no other number of its source, so that those of all such rows add up."),
     ),
-)
+)  # fmt: skip
 
 Row = tuple[str, str | None, str, str, int, int]
 
