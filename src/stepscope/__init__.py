@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stepscope.api import Trace, compare, open
+    from stepscope.api import Trace, compare, open, sweep
     from stepscope.comparison.result import Comparison
+    from stepscope.comparison.sweep.result import Sweep
     from stepscope.model.errors import MissingInputError, StepscopeError, UnusableInputError, UserError
     from stepscope.model.table import Table
     from stepscope.record.annotate import annotate, annotate_modules
@@ -30,6 +31,7 @@ __all__ = [
     "MissingInputError",
     "Report",
     "StepscopeError",
+    "Sweep",
     "Table",
     "Trace",
     "UnusableInputError",
@@ -41,6 +43,7 @@ __all__ = [
     "open",
     "profile",
     "record_now",
+    "sweep",
 ]
 
 _HOMES = {
@@ -48,6 +51,7 @@ _HOMES = {
     "MissingInputError": "stepscope.model.errors",
     "Report": "stepscope.reports.report",
     "StepscopeError": "stepscope.model.errors",
+    "Sweep": "stepscope.comparison.sweep.result",
     "Table": "stepscope.model.table",
     "Trace": "stepscope.api",
     "UnusableInputError": "stepscope.model.errors",
@@ -58,6 +62,7 @@ _HOMES = {
     "open": "stepscope.api",
     "profile": "stepscope.record.api.profile",
     "record_now": "stepscope.record.now",
+    "sweep": "stepscope.api",
 }
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from stepscope.analyses.stepgraph import Prediction
     from stepscope.comparison.result import Comparison
+    from stepscope.comparison.sweep.result import Sweep
     from stepscope.reports.report import Report
     from stepscope.rules.finding import Finding
 
@@ -279,6 +280,47 @@ def compare(
         _opened(base if new is None else new, run, span, cache, store) as other,
     ):
         return compare_traces(one, other, options)
+
+
+def sweep(
+    inputs: Sequence[str | Path],
+    *,
+    at: Sequence[int] = (),
+    by: str | None = None,
+    rank: int | None = None,
+    run: str | None = None,
+    span: int | None = None,
+    cache: bool = True,
+    store: str | Path | None = None,
+) -> Sweep:
+    """Put recordings of one program beside each other by batch size or number of ranks.
+
+    Args:
+        inputs: Files or folders, at least one.
+        at: Their batch sizes or numbers of ranks; empty for what is recorded.
+        by: `batch` or `ranks`; None for what differs.
+        rank: Rank of each; None for the one that waits least for the others.
+        run: Of several runs of the same ranks, the sub-folder of one; None for the last.
+        span: Of several recordings of each rank, the number of one in time order, from 1.
+        cache: Keep what was read for the next time, and use what was kept.
+        store: Folder to keep it in; None for the user's cache folder.
+
+    Raises:
+        UserError: A path holds no recording, or what is asked for is not recorded.
+        UnusableInputError: An input has nothing usable.
+    """
+    from stepscope.comparison.sweep.axis import check_axis
+    from stepscope.comparison.sweep.point import point_of
+    from stepscope.comparison.sweep.result import sweep_of
+
+    if not inputs:
+        raise UserError("a sweep needs at least one recording", hint="give a list of paths")
+    check_axis(len(inputs), at, by)
+    points = []
+    for path in inputs:
+        with _opened(path, run, span, cache, store) as trace:
+            points.append(point_of(trace, rank))
+    return sweep_of(points, at, by)
 
 
 def _opened(

@@ -100,5 +100,31 @@ def test_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.base.rank, found.new.rank, found.verdict) == (1, 1, "slower")
     assert found.table("compute_operators").to_arrow().num_rows
     assert callable(stepscope.compare)
+    swept = stepscope.sweep([folder / "new", folder / "base"], at=(2, 1), by="ranks")
+    assert [one.summary.facts.source.split("/")[-2] for one in swept.points] == ["base", "new"]
+    with pytest.raises(stepscope.UserError, match="at least one recording"):
+        stepscope.sweep([])
     with pytest.raises(stepscope.UserError, match="no table called 'kernels'"):
         found.table("kernels")
+
+
+def test_more_than_two_recordings_are_a_sweep(call: Call) -> None:
+    status, out, err = call("base", "new", "base", "--at", "16,8,32", "--json", "-")
+    assert (status, err) == (0, "")
+    document = json.loads(out)
+    assert (document["schema"], document["axis"]["at"]) == ("stepscope.sweep/1", [8, 16, 32])
+    assert call("new", "base", "--csv", "-")[1].startswith("at,source,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["base", "new", "new", "--fail-on", "step_time>3%"], "--fail-on is about two recordings, not a sweep"),
+        (["base", "new", "new", "--base-rank", "0"], "--base-rank is about two recordings, not a sweep"),
+        (["base", "--at", "8"], "--at is about several recordings"),
+        (["base", "new", "--xlsx", "-"], "a workbook can't be written to standard output"),
+    ],
+)
+def test_options_that_do_not_go_together(call: Call, arguments: list[str], message: str) -> None:
+    status, out, err = call(*arguments)
+    assert (status, out, message in err, err.count("\n")) == (2, "", True, 1)

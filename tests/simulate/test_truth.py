@@ -8,7 +8,7 @@ import pytest
 
 from series import series
 from stepscope.simulate import FAULTS, SimJob, random_job
-from stepscope.simulate.budget import IDLE, Placed, Sweep, split
+from stepscope.simulate.budget import IDLE, LabelledSpans, Placed, split
 from stepscope.simulate.causes import ALLOC, DATA, DEPENDENCY, LAUNCH_LATENCY, NAMES, OP, SYNC
 from stepscope.simulate.engine.queues import DEPENDENCY as BY_EVENT
 from stepscope.simulate.engine.queues import LATENCY
@@ -76,7 +76,7 @@ def test_kernel_sums_are_those_of_the_activities():
 
 
 def sweep(log, *activities):
-    intervals = Sweep(log, 0)
+    intervals = LabelledSpans(log, 0)
     for activity in activities:
         intervals.add(activity)
     intervals.finish(100)
@@ -123,7 +123,7 @@ def test_settling_in_stretches_changes_nothing():
     placed = [Placed(10 * i, 10 * i + 3 + i % 9, i % 3, 10 * i - 2, LATENCY) for i in range(1, 60)]
     log = HostLog()
     log.add(10_000, OP)
-    whole, stepwise = Sweep(log, 0), Sweep(log, 0)
+    whole, stepwise = LabelledSpans(log, 0), LabelledSpans(log, 0)
     for item in placed:
         whole.add(item)
         stepwise.add(item)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from stepscope.model.process.leaving import before_leaving
 
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 _SHOWN_AFTER_SECONDS: Final = 2.0
 
 Report = Callable[[str, int, int], None]
+
+
+class OpenOptions(TypedDict):
+    """What several commands pass to `open_input` as it was given."""
+
+    cache: bool
+    store: Path | None
+    run: str | None
+    span: int | None
 
 
 def open_input(

@@ -69,7 +69,7 @@ def write(report: Contents, path: Path, max_rows: int = MAX_ROWS) -> None:
         max_rows: Rows of a sheet, with its heading; a table that has more ends with a line that says so.
     """
     with open_workbook(path) as book:
-        _write(report, _Sheets(book, max_rows), max_rows)
+        _write(report, Sheets(book, max_rows), max_rows)
 
 
 @contextmanager
@@ -94,7 +94,7 @@ def open_workbook(path: Path) -> Iterator[Any]:
         remove_scratch(folder)
 
 
-def _write(report: Contents, sheets: _Sheets, max_rows: int) -> None:
+def _write(report: Contents, sheets: Sheets, max_rows: int) -> None:
     rows = [
         (line.severity, line.code, "" if line.rank is None else str(line.rank), line.count, line.message, line.effect)
         for line in report.health
@@ -113,14 +113,20 @@ def _write(report: Contents, sheets: _Sheets, max_rows: int) -> None:
         write_sheet(names[table_name])
 
 
-def _one(sheets: _Sheets, table: Table, max_rows: int, name: str) -> None:
+def _one(sheets: Sheets, table: Table, max_rows: int, name: str) -> None:
     sheets.table(name, table.schema.columns, table.head(max_rows).rows(), len(table))
 
 
-class _Sheets:
-    """Writes sheets of one workbook."""
+class Sheets:
+    """Writes sheets of one workbook.
 
-    def __init__(self, book: Any, max_rows: int) -> None:
+    Args:
+        book: The workbook.
+        max_rows: Rows of a sheet, with its heading; a table that has more ends with a line that says so.
+        front: Name of the first sheet, which is left empty.
+    """
+
+    def __init__(self, book: Any, max_rows: int = MAX_ROWS, front: str = "report") -> None:
         self.book = book
         self._max_rows = max_rows
         self._bold = book.add_format({"bold": True})
@@ -132,8 +138,8 @@ class _Sheets:
             for quoted in (False, True)
         }
         self._numbers: dict[str, Any] = {}
-        self._names: set[str] = {"report"}
-        self.front = book.add_worksheet("report")
+        self._names: set[str] = {front.lower()}
+        self.front = book.add_worksheet(front)
 
     def table(
         self, name: str, columns: tuple[Column, ...], rows: list[tuple[Any, ...]], total: int | None = None

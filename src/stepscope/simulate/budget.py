@@ -41,7 +41,7 @@ class Labelled(NamedTuple):
     running: int
 
 
-class Sweep:
+class LabelledSpans:
     """Sweep over activities, given in any order, into contiguous labelled intervals up to a settled time."""
 
     __slots__ = ("_log", "_pending", "intervals", "reached")

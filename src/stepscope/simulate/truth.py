@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepscope.simulate.budget import KINDS, Placed, Sweep, split
+from stepscope.simulate.budget import KINDS, LabelledSpans, Placed, split
 from stepscope.simulate.hostlog import HostLog
 from stepscope.simulate.specs import KernelSpec
 
@@ -28,7 +28,7 @@ class RankTruth:
 
     log: HostLog
     start: int
-    sweep: Sweep = field(init=False)
+    sweep: LabelledSpans = field(init=False)
     kernels: dict[KernelSpec, list[int]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     steps: list[dict[str, Any]] = field(default_factory=list)
@@ -40,7 +40,7 @@ class RankTruth:
     last: int = 0
 
     def __post_init__(self) -> None:
-        self.sweep = Sweep(self.log, self.start)
+        self.sweep = LabelledSpans(self.log, self.start)
 
     def activity(self, start: int, end: int, spec: KernelSpec, submitted: int, bound: int) -> None:
         """Take an activity placed on the device."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,12 +11,16 @@ import typer
 
 from stepscope.cli.analyze import Html, Json, Markdown, Top, Xlsx
 from stepscope.cli.comparing.gates import FailOn
+from stepscope.cli.comparing.sweep import At, By, Csv
 from stepscope.cli.options import NoCache, Store
 
 if TYPE_CHECKING:
     from stepscope.comparison.result import Comparison
 
-Inputs = Annotated[list[Path], typer.Argument(metavar="BASE [NEW]", help="Two recordings, or folders of them; or one.")]
+Inputs = Annotated[
+    list[Path],
+    typer.Argument(metavar="BASE [NEW]...", help="Two recordings, or folders of them; or one; more than two: a sweep."),
+]
 Rank = Annotated[int | None, typer.Option("--rank", metavar="N", help="Rank of both sides.")]
 BaseRank = Annotated[int | None, typer.Option("--base-rank", metavar="N", help="Rank of the base, if another.")]
 Step = Annotated[
@@ -57,6 +63,9 @@ def compare(
     markdown: Markdown = None,
     html: Html = None,
     xlsx: Xlsx = None,
+    csv: Csv = None,
+    at: At = None,
+    by: By = None,
     top: Top = None,
     rank: Rank = None,
     base_rank: BaseRank = None,
@@ -79,22 +88,29 @@ def compare(
     """Compare two recordings: whether NEW is faster than BASE, and what the difference is made of.
 
     Prints a page to the terminal, or writes the files asked for instead. With one input, the options starting with
-    --base say which of its ranks, steps, runs or spans is the base.
+    --base say which of its ranks, steps, runs or spans is the base. More than two inputs are a sweep: throughput, parts
+    of the step and memory by batch size or number of ranks.
     """
+    from stepscope.cli.comparing.files import wanted_files
     from stepscope.cli.comparing.gates import judged, leave, limits_of
-    from stepscope.cli.opening import open_input
-    from stepscope.cli.output import check_output
+    from stepscope.cli.comparing.sweep import is_sweep, sweep
+    from stepscope.cli.opening import OpenOptions, open_input
+
+    limits = limits_of(fail_on or [])
+    wanted = wanted_files({"json": json, "markdown": markdown, "html": html, "xlsx": xlsx, "csv": csv}, paths)
+    inputs: OpenOptions = {"cache": not no_cache, "store": store, "run": run, "span": span}
+    if is_sweep(paths, at, by, csv):
+        refused = {
+            "--fail-on": fail_on, "--map": map_, "--level": level, "--input-shape": input_shape, "--top": top,
+            "--no-details": no_details, "--confidence": confidence, "--step": step, "--base-step": base_step,
+            "--base-rank": base_rank is not None, "--base-run": base_run is not None, "--base-span": base_span,
+        }  # fmt: skip
+        sweep(paths, wanted, at, by, rank, inputs, refused)
+        return
     from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of
     from stepscope.comparison.matching.names import read_names
     from stepscope.model.errors import UserError
 
-    limits = limits_of(fail_on or [])
-    files = {"json": json, "markdown": markdown, "html": html, "xlsx": xlsx}
-    wanted = {kind: path for kind, path in files.items() if path is not None}
-    for path in wanted.values():
-        check_output(path, paths)
-    if len(paths) > 2:
-        raise UserError(f"{len(paths)} inputs were given", hint="compare two, or ranks, steps, runs or spans of one")
     if len(paths) == 1 and not (base_step or any(one is not None for one in (base_rank, base_run, base_span))):
         hint = "give a second one, or --base-rank, --base-step, --base-run or --base-span"
         raise UserError("one recording has nothing to be compared with", hint=hint)
@@ -103,16 +119,16 @@ def compare(
         confidence_of(confidence), read_names(map_) if map_ is not None else {}, not no_findings,
         _levels(level), not no_details, input_shape,
     )  # fmt: skip
-    first = (run if base_run is None else base_run, span if base_span is None else base_span)
-    cache = not no_cache
-    with (
-        open_input(paths[:1], cache=cache, store=store, run=first[0], span=first[1]) as base,
-        open_input(paths[-1:], cache=cache, store=store, run=run, span=span) as new,
-    ):
+    first = inputs.copy()
+    if base_run is not None:
+        first["run"] = base_run
+    if base_span is not None:
+        first["span"] = base_span
+    with open_input(paths[:1], **first) as base, open_input(paths[-1:], **inputs) as new:
         comparison = compare_traces(base, new, options)
-    for kind, path in wanted.items():
-        _write(comparison, kind, path, paths, top or 10)
-    if not wanted:
+    if wanted:
+        _write(comparison, wanted, paths, top or 10)
+    else:
         _print(comparison, top or 10)
     leave(judged(limits, comparison.metrics))
 
@@ -126,23 +142,18 @@ def _print(comparison: Comparison, top: int) -> None:
     terminal.write_page(outline(comparison, top), sys.stdout)
 
 
-def _write(comparison: Comparison, kind: str, path: Path, inputs: list[Path], top: int) -> None:
-    from stepscope.cli.output import STDOUT, text_output, writing
-    from stepscope.model.errors import UserError
+def _write(comparison: Comparison, wanted: Mapping[str, Path], inputs: Sequence[Path], top: int) -> None:
+    from stepscope.cli.comparing.files import write_files
     from stepscope.reports.compared import written
 
-    if kind == "xlsx":
+    def workbook(path: Path) -> None:
         from stepscope.reports.compared import workbook
 
-        if path == STDOUT:
-            raise UserError("a workbook can't be written to standard output", hint="give --xlsx a file name")
-        with writing(path, inputs) as temporary:
-            workbook.write(comparison, temporary)
-    else:
-        with text_output(path, inputs) as out:
-            out.write(written.TEXTS[kind](comparison, top))
-    if path != STDOUT:
-        typer.echo(f"wrote {path}", err=True)
+        workbook.write(comparison, path)
+
+    write_files(
+        wanted, inputs, {kind: partial(text, comparison, top) for kind, text in written.TEXTS.items()}, workbook
+    )
 
 
 def _levels(given: str | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
-from stepscope.reports.blocks import Grid, Item, Line
+from stepscope.reports.compared.front_sheet import write_page
 from stepscope.reports.compared.outline import outline
 from stepscope.reports.compared.sheets import SHEETS, CompareColumn, CompareSheet
 from stepscope.reports.xlsx import MAX_ROWS, fitting, open_workbook
@@ -47,24 +47,7 @@ class _ComparedSheets:
 
     def front(self) -> None:
         """The page's lines and tables, as text."""
-        sheet, row = self._book.add_worksheet("Summary"), 0
-        sheet.set_column(0, 0, _WIDE)
-        sheet.set_column(1, 5, 14)
-        page = outline(self._comparison)
-        for text in (page.title, *page.facts):
-            sheet.write_string(row, 0, fitting(text), self._bold)
-            row += 1
-        for section in page.sections:
-            row += 1
-            sheet.write_string(row, 0, section.title, self._bold)
-            sheet.write_string(row, 1, section.aside)
-            row += 1
-            for block in section.blocks:
-                for cells in _lines(block):
-                    for i, cell in enumerate(cells):
-                        written = fitting(cell)
-                        sheet.write_string(row, i, written, self._texts[written.startswith(_FORMULA)])
-                    row += 1
+        write_page(self._book, self._book.add_worksheet("Summary"), outline(self._comparison))
 
     def sheet(self, one: CompareSheet) -> None:
         """A sheet of one table."""
@@ -106,14 +89,3 @@ class _ComparedSheets:
         else:
             written = fitting(str(value))
             sheet.write_string(row, i, written, self._texts[written.startswith(_FORMULA)])
-
-
-def _lines(block: object) -> list[tuple[str, ...]]:
-    if isinstance(block, Line):
-        return [(block.text, block.detail)]
-    if isinstance(block, Item):
-        return [(block.title, block.worth)]
-    if isinstance(block, Grid):
-        heads = tuple(heading.text for heading in block.headings)
-        return [heads, *(tuple(map(str, row)) for row in block.rows)]
-    return []

@@ -1,0 +1,1 @@
+"""A sweep as a page, as a workbook and as text."""

@@ -1,0 +1,129 @@
+"""What the page of a sweep shows: the most per second, what it costs, and what steps are made of."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stepscope.comparison.sweep.result import Sweep
+from stepscope.model.amounts import NONE, percent, plural, quantity
+from stepscope.reports.blocks import Block, Grid, Heading, Line, Outline, Section
+from stepscope.reports.compared.outline import recording_name, side_words
+from stepscope.reports.text import visible
+from stepscope.reports.units import time_scale
+
+_PARTS: Final = (
+    ("compute_ns", "compute"), ("exposed_comm_ns", "exposed comm"), ("exposed_copy_ns", "exposed copy"),
+    ("idle_ns", "idle"),
+)  # fmt: skip
+_ORDERED: Final = {
+    "batch": "by batch size", "ranks": "by number of ranks",
+    "input": "in the order given: neither batch sizes nor numbers of ranks are known to differ",
+}  # fmt: skip
+
+
+def outline(sweep: Sweep) -> Outline:
+    """The page."""
+    rows = sweep.table("sweep").records()
+    how = "as given" if sweep.axis.given else "as recorded" if sweep.axis.name != "input" else ""
+    ordered = ", ".join(filter(None, (_ORDERED[sweep.axis.name], how)))
+    sections = (
+        Section("Sweep", (_best(sweep, rows), *_gaps(sweep, rows))),
+        Section("Can they be compared?", _different(sweep)),
+        Section("Throughput and memory", _rates(sweep, rows), "efficiency: of linear scaling from the first row"),
+        Section("What a step is made of", _steps(sweep, rows), "means per step; the parts add up to it"),
+    )
+    facts = (side_words(sweep.points[0].summary.facts, "first"), side_words(sweep.points[-1].summary.facts, "last"))
+    title = f"{len(sweep.points)} recordings, {ordered}"
+    return Outline(title, facts, tuple(section for section in sections if section.blocks))
+
+
+def _best(sweep: Sweep, rows: list[dict[str, Any]]) -> Line:
+    """The recording with the highest throughput."""
+    timed = [row for row in rows if row["throughput"] is not None]
+    if not timed:
+        return Line("no steps are known: nothing tells how much is done per second", tone="info")
+    best = max(timed, key=lambda row: row["throughput"])
+    gain = f", {best['speedup']:.2f} times the first" if best["speedup"] is not None and best is not rows[0] else ""
+    return Line(f"most per second at {_place(sweep, best['at'])}: {_rate(best['throughput'])} {best['items']}/s{gain}")
+
+
+def _gaps(sweep: Sweep, rows: list[dict[str, Any]]) -> tuple[Line, ...]:
+    """What is not known of some recordings, and what to do about it; what contradicts the numbers given."""
+    found = []
+    read = [(at, point.items, point.unit) for at, point in zip(sweep.axis.at, sweep.points, strict=True) if point.items]
+    if sweep.axis.given and sweep.axis.name == "batch" and len({items / at for at, items, _ in read}) > 1:
+        said = ", ".join(f"{_at(items)} {unit} per step at {_at(at)}" for at, items, unit in read)
+        found.append(Line(f"the recordings tell another batch than --at: {said}", "throughput counts these", "warning"))
+    if rows[0]["items"] == "batches":
+        said = "batch sizes are not recorded: every rank's batch counts as one, as if all were as large"
+        found.append(
+            Line(said, "record shapes of inputs" + (", or give --at" if sweep.axis.name == "input" else ""), "info")
+        )
+    if lacking := [row["source"] for row in rows if row["peak_bytes"] is None and row["peak_reserved_bytes"] is None]:
+        names = ", ".join(map(recording_name, lacking)) if len(lacking) < len(rows) else "any recording"
+        found.append(Line(f"device memory of {names} is not recorded", "record with profile_memory=True", "info"))
+    return tuple(found)
+
+
+def _different(sweep: Sweep) -> tuple[Block, ...]:
+    """A line for each thing that differs, with the recordings that it differs on."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    tones = {}
+    for i, one in sweep.different:
+        key = (f"{one.what}: {one.base} → {one.new}", one.effect, one.what)
+        found.setdefault(key, []).append(_at(sweep.axis.at[i]))
+        tones[key] = one.tone
+    return tuple(
+        Line(f"at {', '.join(dict.fromkeys(at))}, {visible(words)}", effect, tones[words, effect, what])
+        for (words, effect, what), at in found.items()
+    )
+
+
+def _rates(sweep: Sweep, rows: list[dict[str, Any]]) -> tuple[Block, ...]:
+    ranks = sweep.axis.name != "ranks"
+    headings = (
+        Heading(sweep.axis.label), *([Heading("ranks", rank=5)] * ranks), Heading(f"{rows[0]['items']}/s"),
+        Heading("speedup"), Heading("efficiency", rank=1), Heading("peak memory", rank=2), Heading("reserved", rank=3),
+        Heading("recording", number=False, rank=4),
+    )  # fmt: skip
+    listed = tuple(
+        (
+            _at(row["at"]), *([f"{row['ranks']:,}"] * ranks), _rate(row["throughput"]),
+            NONE if row["speedup"] is None else f"{row['speedup']:.2f}", percent(row["efficiency"], 0),
+            quantity(row["peak_bytes"], "bytes"), quantity(row["peak_reserved_bytes"], "bytes"),
+            recording_name(row["source"]),
+        )
+        for row in rows
+    )  # fmt: skip
+    return (Grid(headings, listed, table="sweep"),)
+
+
+def _steps(sweep: Sweep, rows: list[dict[str, Any]]) -> tuple[Block, ...]:
+    if all(row["step_ns"] is None for row in rows):
+        return ()
+    one = time_scale([row["step_ns"] for row in rows])
+    unit = f" {one.label}".rstrip()
+    headings = (
+        Heading(sweep.axis.label), Heading(f"step{unit}"), *(Heading(name) for _, name in _PARTS),
+        Heading("steps", rank=3),
+    )  # fmt: skip
+    listed = tuple(
+        (_at(row["at"]), one.write(row["step_ns"]), *(one.write(row[column]) for column, _ in _PARTS),
+         f"{row['steps']:,}")
+        for row in rows
+    )  # fmt: skip
+    return (Grid(headings, listed, table="sweep"),)
+
+
+def _at(at: float) -> str:
+    return f"{at:,.0f}" if at == int(at) else f"{at:,.1f}"
+
+
+def _place(sweep: Sweep, at: float) -> str:
+    if sweep.axis.name == "input" or (sweep.axis.name == "batch" and sweep.axis.given):
+        return f"{sweep.axis.label} {_at(at)}"
+    return plural(int(at), "rank") if sweep.axis.name == "ranks" else f"{_at(at)} {sweep.axis.label}"
+
+
+def _rate(value: float | None) -> str:
+    return NONE if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
