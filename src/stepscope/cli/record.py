@@ -44,6 +44,10 @@ Trigger = Annotated[
 NoShapes = Annotated[bool, typer.Option("--no-shapes", help="Leave out the shapes of operators' inputs.")]
 NoStacks = Annotated[bool, typer.Option("--no-stacks", help="Leave out Python functions, which cost most.")]
 Allocations = Annotated[bool, typer.Option("--allocations", help="Record allocations of tensors, too.")]
+Memory = Annotated[
+    bool,
+    typer.Option("--memory", help="Record the history of the device's allocator, and what fills it if it runs out."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not print the diagnosis.")]
 Patience = Annotated[
     float,
@@ -66,6 +70,7 @@ def record(
     no_shapes: NoShapes = False,
     no_stacks: NoStacks = False,
     allocations: Allocations = False,
+    memory: Memory = False,
     no_report: NoReport = False,
     patience: Patience = 60.0,
 ) -> None:
@@ -88,7 +93,8 @@ def record(
         requests = [*asking.values(), *([touch.absolute()] if touch else [])]
         settings = RecordSettings(
             str(folder), reports, first, stop, warmup, _numbers(ranks),
-            shapes=not no_shapes, stacks=not no_stacks, allocations=allocations, patience_s=patience,
+            shapes=not no_shapes, stacks=not no_stacks, allocations=allocations, memory=memory,
+            patience_s=patience,
             scheduled=bool(steps or every) or not (requests or trigger), every=every or 0,
             requests=tuple(map(str, requests)), slow=_SLOW if trigger else 0.0,
         )  # fmt: skip

@@ -27,7 +27,11 @@ def sentences(reports: list[ProcessReport], settings: RecordSettings) -> list[st
     lines = [_recorded(one) for one in recorded]
     for one in reports:
         lines += [f"rank {one.rank} (process {one.pid}): {note}" for note in one.notes]
-    return lines if recorded else [*lines, _nothing(reports, settings)]
+    lines += [f"recorded memory of rank {one.rank}: {path}" for one in reports for path in one.snapshots]
+    if not recorded:
+        what = "no step" if any(one.snapshots for one in reports) else "nothing"
+        lines.append(f"{what} was recorded: {_nothing(reports, settings)}")
+    return lines
 
 
 def _recorded(one: ProcessReport) -> str:
@@ -64,18 +68,18 @@ def _nothing(reports: list[ProcessReport], settings: RecordSettings) -> str:
     """Why nothing was recorded, and what to do."""
     if not reports:
         return (
-            "nothing was recorded: no process of the program imported torch and ended by itself; record a program that"
-            " uses PyTorch, in a Python that reads PYTHONPATH (not started with -I or -E)"
+            "no process of the program imported torch and ended by itself; record a program that uses PyTorch, in a"
+            " Python that reads PYTHONPATH (not started with -I or -E)"
         )
     most = max(reports, key=lambda one: one.seen)
     if most.source and not settings.scheduled:
-        return f"nothing was recorded: nobody asked for it in {most.seen} steps, and none was slow enough"
+        return f"nobody asked for it in {most.seen} steps, and none was slow enough"
     if most.source:
         return (
-            f"nothing was recorded: the program ended after {most.seen} steps, before step {settings.first};"
+            f"the program ended after {most.seen} steps, before step {settings.first};"
             f" record earlier ones with --steps 1:{max(2, most.seen)}"
         )
     return (
-        "nothing was recorded: no step was found, neither updates by an optimizer nor batches of a data loader nor"
-        f" calls of a model, within {settings.patience_s:.0f} s"
+        "no step was found, neither updates by an optimizer nor batches of a data loader nor calls of a model, within"
+        f" {settings.patience_s:.0f} s"
     )

@@ -25,6 +25,7 @@ class RecordSettings:
         shapes: Record shapes of operators' inputs.
         stacks: Record Python functions.
         allocations: Record allocations of tensors.
+        memory: Record the history of the device's allocator.
         scheduled: Whether these steps are recorded; otherwise as many, when somebody asks.
         every: Record as many steps again after so many steps; 0 for once.
         requests: Files; whoever touches one asks for a recording.
@@ -42,6 +43,7 @@ class RecordSettings:
     shapes: bool = True
     stacks: bool = True
     allocations: bool = False
+    memory: bool = False
     scheduled: bool = True
     every: int = 0
     requests: tuple[str, ...] = ()

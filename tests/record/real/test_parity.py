@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 from pathlib import Path
 
@@ -70,3 +71,19 @@ def test_a_scheduled_recording(tmp_path: Path) -> None:
     stacks = tmp_path / "stacks.txt"
     one.export_stacks(str(stacks), "self_npu_time_total")
     assert stacks.exists()
+
+
+@pytest.mark.parametrize("name", ["_record_memory_history_impl", "_snapshot"])
+def test_the_fake_allocator_takes_what_torch_takes(name: str) -> None:
+    import torch.cuda
+
+    path = Path(__file__).parents[1] / "fakes" / "torch" / "cuda" / "memory.py"
+    spec = importlib.util.spec_from_file_location("fake_memory", path)
+    assert spec is not None
+    assert spec.loader is not None
+    fake = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fake)
+    theirs = inspect.signature(getattr(torch.cuda.memory, name)).parameters
+    ours = inspect.signature(getattr(fake, name)).parameters
+    assert {one: value.default for one, value in ours.items()} == {one: value.default for one, value in theirs.items()}
+    assert list(inspect.signature(torch.cuda._lazy_call).parameters) == ["callable", "kwargs"]

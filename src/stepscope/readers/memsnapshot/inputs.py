@@ -20,4 +20,5 @@ SOURCE: Final = SourceTraits(
     marking="",
     marking_elsewhere="",
     timed=False,
+    file_name=r"(?P<worker>.+)\.(?P<time>\d{10,20})\.pt\.(?:memory|oom)\.pickle",
 )

@@ -26,6 +26,7 @@ def enter() -> None:
     try:
         recorder = Recorder(settings)
         hooks.install(recorder)
+        recorder.memory.await_device()
         watching.start(recorder)
         at_exit(recorder.leave)
         _entered.append(recorder)

@@ -15,6 +15,7 @@ from stepscope.record.job.capture import Capture
 from stepscope.record.job.ending import Termination
 from stepscope.record.job.identity import JobProcess
 from stepscope.record.job.journal import Journal
+from stepscope.record.job.memory import MemoryHistory
 from stepscope.record.job.models import Models
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.job.windows import Windows
@@ -43,6 +44,7 @@ class Recorder:
         self.updates_end_unseen = False
         self.finder = StepFinder()
         self.models = Models(self.called)
+        self.memory = MemoryHistory(settings, lambda: self.report)
         self._termination = Termination(lambda: self.leave("the program was terminated"))
         self._reset()
 
@@ -63,6 +65,7 @@ class Recorder:
         expects = self.finder.expects_updates
         self.finder = StepFinder()
         self.finder.expects_updates = expects
+        self.memory.begin_anew()
         self._reset()
 
     def ask(self) -> bool:
@@ -147,10 +150,12 @@ class Recorder:
         self.report.rank, self.report.world_size = process.rank, process.world_size
         if self.settings.ranks and process.rank not in self.settings.ranks:
             self._end()
+            self.memory.stop()
             self.report.note("this rank was not asked for")
             return
         self._capture = Capture(self.settings)
         self._capture.prepare()
+        self.memory.await_device()
         self._state = WARMING
 
     def _start(self, number: int) -> None:
@@ -195,6 +200,9 @@ class Recorder:
         self._termination.unwatch()
 
     def _write(self, capture: Capture, journal: Journal) -> None:
+        self.memory.save()
+        if self._state == DONE:
+            self.memory.stop()
         journal.close()
         if problem := capture.write(journal.path):
             self.report.note(problem)
@@ -208,6 +216,7 @@ class Recorder:
         """Record no more, and say why; the program goes on."""
         self._failed = True
         self._end()
+        self.memory.stop()
         self._capture = None
         self.report.note(str(error).split("\n", 1)[0] or type(error).__name__)
         with contextlib.suppress(OSError):

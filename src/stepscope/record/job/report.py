@@ -30,6 +30,7 @@ class ProcessReport:
         first: First recorded step, -1 for none.
         stop: First step not recorded any more, -1 for none.
         files: The recordings written.
+        snapshots: The histories of memory written.
         notes: What went wrong.
         outside_ns: Median length of steps before the recorded ones, 0 for none.
         inside_ns: Median length of recorded steps, 0 for none.
@@ -47,6 +48,7 @@ class ProcessReport:
     first: int = -1
     stop: int = -1
     files: list[str] = field(default_factory=list)
+    snapshots: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     outside_ns: int = 0
     inside_ns: int = 0

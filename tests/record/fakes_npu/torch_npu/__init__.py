@@ -1,5 +1,5 @@
 """As much of torch_npu as recording touches, with the signatures of `Ascend/pytorch` and no argument more."""
 
-from . import npu, profiler
+from . import _C, npu, profiler
 
-__all__ = ["npu", "profiler"]
+__all__ = ["_C", "npu", "profiler"]

@@ -1,0 +1,47 @@
+import os
+
+from . import memory
+
+AVAILABLE = "FAKE_CUDA" in os.environ
+STATE = {"initialized": False, "queued": []}
+
+__all__ = ["is_available", "is_initialized", "memory", "nvtx"]
+
+
+class OutOfMemoryError(RuntimeError):
+    pass
+
+
+def is_available():
+    return AVAILABLE
+
+
+def is_initialized():
+    return STATE["initialized"]
+
+
+def _lazy_call(callable, **kwargs):
+    if is_initialized():
+        callable()
+    else:
+        STATE["queued"].append(callable)
+
+
+def init():
+    """What the first tensor on a device does."""
+    if not STATE["initialized"]:
+        for call in STATE["queued"]:
+            call()
+        STATE["initialized"] = True
+
+
+class nvtx:  # noqa: N801 - its name in torch
+    calls = []
+
+    @staticmethod
+    def range_push(msg):
+        nvtx.calls.append(msg)
+
+    @staticmethod
+    def range_pop():
+        nvtx.calls.append("pop")
