@@ -8,7 +8,14 @@ from stepscope.record.api.backend import Backend, RecordingWarning
 from stepscope.record.api.config import ExperimentalConfig
 from stepscope.record.api.config import ExperimentalConfig as _ExperimentalConfig
 from stepscope.record.api.handlers import tensorboard_trace_handler
-from stepscope.record.api.options import AiCMetrics, ExportType, ProfilerAction, ProfilerActivity, ProfilerLevel
+from stepscope.record.api.options import (
+    AiCMetrics,
+    ExportType,
+    HostSystem,
+    ProfilerAction,
+    ProfilerActivity,
+    ProfilerLevel,
+)
 from stepscope.record.api.profile import _KinetoProfile, profile
 from stepscope.record.api.schedules import schedule
 
@@ -16,6 +23,7 @@ __all__ = [
     "AiCMetrics",
     "ExperimentalConfig",
     "ExportType",
+    "HostSystem",
     "ProfilerAction",
     "ProfilerActivity",
     "ProfilerLevel",

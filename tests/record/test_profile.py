@@ -101,11 +101,37 @@ def test_every_value_of_an_npus_options(npu: None) -> None:
 
     assert {one.name for one in profiler.supported_activities()} == {"CPU", "NPU"}
     assert {one.name for one in profiler.supported_profiler_level()} == {"Level0", "Level1", "Level2"}
-    assert len(profiler.supported_ai_core_metrics()) == 7
+    assert len(profiler.supported_ai_core_metrics()) == 8
     assert len(profiler.supported_export_type()) == 2
     for level in profiler.supported_profiler_level():
         made = profiler.profile(experimental_config=profiler.ExperimentalConfig(profiler_level=level))
         assert made._native.given["experimental_config"].given["profiler_level"] == level.name
+
+
+def test_options_of_newer_versions(npu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stepscope import profiler
+
+    def made(**options: Any) -> tuple[dict[str, Any], list[str]]:
+        config = profiler.ExperimentalConfig(**options)
+        one, sentences = said(lambda: profiler.profile(experimental_config=config))
+        return one._native.given["experimental_config"].given, sentences
+
+    given, sentences = made(mstx=True, mstx_domain_include=["a"], host_sys=[profiler.HostSystem.DISK], sys_io=True)
+    assert (given["mstx"], given["host_sys"], given["sys_io"], sentences) == (True, ["disk"], True, [])
+    assert "mstx_domain_exclude needs mstx=True" in made(mstx_domain_exclude=["a"])[1][0]
+    both = {"mstx_domain_include": ["a"], "mstx_domain_exclude": ["b"]}
+    assert "no effect beside mstx_domain_include" in made(msprof_tx=True, **both)[1][0]
+
+    class Older:
+        def __init__(self, msprof_tx: bool = False) -> None:
+            self.given = {"msprof_tx": msprof_tx}
+
+    monkeypatch.setattr(sys.modules["torch_npu.profiler"], "_ExperimentalConfig", Older)
+    given, sentences = made(mstx=True, sys_interconnection=True)
+    assert given == {"msprof_tx": True}
+    assert [one.split(",")[0] for one in sentences] == [
+        "stepscope: experimental_config: sys_interconnection has no effect with this torch_npu"
+    ]
 
 
 def test_without_an_npu_there_are_no_levels() -> None:

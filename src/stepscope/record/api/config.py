@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from enum import Enum
 from typing import Any, Final
 
 from stepscope.record.api.backend import Backend, say
-from stepscope.record.api.options import AiCMetrics, ExportType, ProfilerLevel
+from stepscope.record.api.options import AiCMetrics, ExportType, HostSystem, ProfilerLevel
 from stepscope.record.api.parity import EXPERIMENTAL
 
 _MISSING: Final = object()
+#: Two names of one option, of newer and older versions of torch_npu.
+_RENAMED: Final = {"mstx": "msprof_tx", "msprof_tx": "mstx"}
 
 
 class ExperimentalConfig:
     """Options by keyword, of torch.profiler's and torch_npu's `_ExperimentalConfig`; each takes those that it knows.
 
     Args:
-        options: As in the table of `docs/profiler-api.md`; `profiler_level`, `aic_metrics` and `export_type` by name.
+        options: As in the table of `docs/profiler-api.md`; `profiler_level`, `aic_metrics`, `export_type` and
+            `host_sys` by name.
 
     Raises:
         TypeError: Neither profiler has an option of that name.
@@ -38,7 +42,7 @@ class ExperimentalConfig:
                 say(f"experimental_config: {name} has no effect with {backend.module.__name__}")
         self._conflicts()
         if backend.kind == "npu":
-            return backend.module._ExperimentalConfig(**known)
+            return backend.module._ExperimentalConfig(**_there(known, backend))
         from torch._C import _profiler
 
         return _profiler._ExperimentalConfig(**known)
@@ -52,6 +56,26 @@ class ExperimentalConfig:
         listed = exports if isinstance(exports, (list, tuple)) else [exports]
         if self.options.get("op_attr") and "Db" not in map(_name, listed):
             say("experimental_config: op_attr needs export_type Db")
+        domains = [name for name in ("mstx_domain_include", "mstx_domain_exclude") if self.options.get(name)]
+        if domains and not (self.options.get("mstx") or self.options.get("msprof_tx")):
+            say(f"experimental_config: {domains[0]} needs mstx=True")
+        elif len(domains) > 1:
+            say("experimental_config: mstx_domain_exclude has no effect beside mstx_domain_include")
+
+
+def _there(options: dict[str, Any], backend: Backend) -> dict[str, Any]:
+    """The options that the installed torch_npu has; says which it lacks."""
+    parameters = inspect.signature(backend.module._ExperimentalConfig).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return options
+    found = {}
+    for name, value in options.items():
+        there = name if name in parameters else _RENAMED.get(name, name)
+        if there in parameters:
+            found[there] = value
+        else:
+            say(f"experimental_config: {name} has no effect with this torch_npu, which does not have it")
+    return found
 
 
 def _name(value: Any) -> str:
@@ -62,7 +86,7 @@ def _native(value: Any, backend: Backend) -> Any:
     """A value as the profiler has it."""
     if isinstance(value, (list, tuple)):
         return [_native(one, backend) for one in value]
-    if isinstance(value, (ProfilerLevel, AiCMetrics, ExportType)):
+    if isinstance(value, (ProfilerLevel, AiCMetrics, ExportType, HostSystem)):
         found = getattr(getattr(backend.module, type(value).__name__), value.name, _MISSING)
         if found is _MISSING:
             raise ValueError(f"this torch_npu has no {type(value).__name__}.{value.name}")

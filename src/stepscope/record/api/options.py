@@ -49,6 +49,16 @@ class AiCMetrics(Enum):
     MemoryAccess = "MemoryAccess"
 
 
+class HostSystem(Enum):
+    """What torch_npu samples of the host beside an NPU."""
+
+    CPU = "CPU"
+    MEM = "MEM"
+    DISK = "DISK"
+    NETWORK = "NETWORK"
+    OSRT = "OSRT"
+
+
 class ExportType(Enum):
     """How an NPU's recording is written: as text, or as a database."""
 

@@ -57,7 +57,8 @@ EXPERIMENTAL: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         (
             "profiler_level", "aic_metrics", "l2_cache", "msprof_tx", "data_simplification", "record_op_args",
-            "op_attr", "gc_detect_threshold", "export_type",
+            "op_attr", "gc_detect_threshold", "export_type", "mstx", "mstx_domain_include", "mstx_domain_exclude",
+            "host_sys", "sys_io", "sys_interconnection",
         ),
         _NPU,
     ),

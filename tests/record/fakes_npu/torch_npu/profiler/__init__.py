@@ -2,6 +2,7 @@ from . import profiler
 from .profiler import (
     AiCMetrics,
     ExportType,
+    HostSystem,
     ProfilerAction,
     ProfilerActivity,
     ProfilerLevel,
@@ -16,6 +17,7 @@ from .profiler import (
 __all__ = [
     "AiCMetrics",
     "ExportType",
+    "HostSystem",
     "ProfilerAction",
     "ProfilerActivity",
     "ProfilerLevel",
