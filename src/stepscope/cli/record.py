@@ -48,6 +48,13 @@ Memory = Annotated[
     bool,
     typer.Option("--memory", help="Record the history of the device's allocator, and what fills it if it runs out."),
 ]
+With = Annotated[
+    str | None, typer.Option("--with", metavar="nsys", help="Record with Nsight Systems instead of torch.profiler.")
+]
+NsysOption = Annotated[
+    list[str] | None,
+    typer.Option("--nsys-option", metavar="OPTION", help="Another option of `nsys profile`; may be repeated."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not print the diagnosis.")]
 Patience = Annotated[
     float,
@@ -71,6 +78,8 @@ def record(
     no_stacks: NoStacks = False,
     allocations: Allocations = False,
     memory: Memory = False,
+    with_: With = None,
+    nsys_option: NsysOption = None,
     no_report: NoReport = False,
     patience: Patience = 60.0,
 ) -> None:
@@ -80,6 +89,7 @@ def record(
     """
     import tempfile
 
+    from stepscope.record import nsys
     from stepscope.record.launch import run
     from stepscope.record.outcome import reports_in, sentences
     from stepscope.record.settings import RecordSettings
@@ -87,6 +97,7 @@ def record(
     first, stop = _range(steps or "10:14")
     asks = _signal(signal)
     _known_trigger(trigger)
+    _known_profiler(with_, nsys_option)
     folder = _folder(output)
     with tempfile.TemporaryDirectory(prefix="stepscope-record-") as reports:
         asking = {asks: Path(reports) / "asked"} if asks else {}
@@ -94,14 +105,16 @@ def record(
         settings = RecordSettings(
             str(folder), reports, first, stop, warmup, _numbers(ranks),
             shapes=not no_shapes, stacks=not no_stacks, allocations=allocations, memory=memory,
-            patience_s=patience,
+            profiler=with_ or "torch", patience_s=patience,
             scheduled=bool(steps or every) or not (requests or trigger), every=every or 0,
             requests=tuple(map(str, requests)), slow=_SLOW if trigger else 0.0,
         )  # fmt: skip
-        status = run(program, settings, asking)
-        for line in sentences(reports_in(Path(reports)), settings):
+        command = nsys.profiled(program, settings, nsys_option or []) if with_ else program
+        status = run(command, settings, asking)
+        problems = nsys.export(folder) if with_ else []
+        for line in [*sentences(reports_in(Path(reports)), settings), *problems]:
             typer.echo(f"stepscope: {line}.", err=True)
-    if folder.is_dir() and not no_report:
+    if folder.is_dir() and any(folder.iterdir()) and not no_report:
         _diagnose(folder)
     raise typer.Exit(status)
 
@@ -144,6 +157,15 @@ def _known_trigger(name: str | None) -> None:
 
     if name not in (None, "slow-step"):
         raise UserError(f"no trigger is called {name}", hint="give --trigger slow-step")
+
+
+def _known_profiler(name: str | None, options: list[str] | None) -> None:
+    from stepscope.model.errors import UserError
+
+    if name not in (None, "nsys"):
+        raise UserError(f"--with {name} is no profiler", hint="give --with nsys, or leave it out for torch.profiler")
+    if options and name is None:
+        raise UserError("--nsys-option is for Nsight Systems", hint="give --with nsys, too")
 
 
 def _numbers(ranks: str | None) -> tuple[int, ...]:

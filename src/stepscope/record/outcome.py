@@ -24,7 +24,7 @@ def reports_in(folder: Path) -> list[ProcessReport]:
 def sentences(reports: list[ProcessReport], settings: RecordSettings) -> list[str]:
     """What is to be said about a recording, a sentence each, without a full stop."""
     recorded = [one for one in reports if one.files]
-    lines = [_recorded(one) for one in recorded]
+    lines = [_recorded(one, settings.profiler) for one in recorded]
     for one in reports:
         lines += [f"rank {one.rank} (process {one.pid}): {note}" for note in one.notes]
     lines += [f"recorded memory of rank {one.rank}: {path}" for one in reports for path in one.snapshots]
@@ -34,12 +34,10 @@ def sentences(reports: list[ProcessReport], settings: RecordSettings) -> list[st
     return lines
 
 
-def _recorded(one: ProcessReport) -> str:
+def _recorded(one: ProcessReport, profiler: str) -> str:
     if one.stop < 0 and one.source != "time":
-        return (
-            f"rank {one.rank} was killed while its steps from {one.first} on were recorded; their marks are left:"
-            f" {one.files[-1]}"
-        )
+        killed = f"rank {one.rank} was killed while its steps from {one.first} on were recorded"
+        return f"{killed}; their marks are left: {one.files[-1]}" if profiler == "torch" else killed
     if one.source == "time":
         what = _SOURCES["time"]
     else:

@@ -30,6 +30,7 @@ class RecordSettings:
         every: Record as many steps again after so many steps; 0 for once.
         requests: Files; whoever touches one asks for a recording.
         slow: Record after a step that takes so many times the median of those before; 0 for never.
+        profiler: What records: `torch`, which on NPUs is torch_npu's own, or `nsys`, which the job runs under.
         patience_s: Seconds without any step after which a stretch of time is recorded instead.
         stretch_s: Seconds of that stretch.
     """
@@ -48,6 +49,7 @@ class RecordSettings:
     every: int = 0
     requests: tuple[str, ...] = ()
     slow: float = 0.0
+    profiler: str = "torch"
     patience_s: float = 60.0
     stretch_s: float = 2.0
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from stepscope.record.job.journal import Journal
 
 if TYPE_CHECKING:
     from stepscope.record.job.identity import JobProcess
@@ -25,7 +28,9 @@ class Capture:
         import torch
 
         self._torch = torch
+        self._settings = settings
         self._mark: Any = None
+        self._journal: Journal | None = None
         self._profiler: Any = torch.profiler._KinetoProfile(
             activities=torch.profiler.supported_activities(),
             record_shapes=settings.shapes,
@@ -38,27 +43,34 @@ class Capture:
         """Set the profiler up, which takes long the first time."""
         self._profiler.prepare_trace()
 
-    def start(self, process: JobProcess, details: dict[str, Any]) -> None:
+    def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Start to record.
 
         Args:
             process: Whose recording it is.
             details: What the recording is to say about itself, as JSON.
+
+        Returns:
+            The file, under a name by which the rank is found; step marks are there from now on.
         """
+        path = Path(self._settings.output) / f"{process.worker()}.{time.time_ns()}.pt.trace.json"
+        self._journal = Journal(path, process)
         self._profiler.start_trace()
         if process.world_size > 1 and not process.joined:
             info = {"rank": process.rank, "world_size": process.world_size}
             self._profiler.add_metadata_json("distributedInfo", json.dumps(info))
         self._profiler.add_metadata_json("stepscope", json.dumps(details))
+        return path
 
     def mark(self, number: int) -> None:
         """End the step that is going on, and start another."""
-        self.end_mark()
+        self._end_mark()
         self._mark = self._torch.profiler.record_function(f"ProfilerStep#{number}")
         self._mark.__enter__()
+        if self._journal is not None:
+            self._journal.mark(number)
 
-    def end_mark(self) -> None:
-        """End the step that is going on, if any."""
+    def _end_mark(self) -> None:
         if self._mark is not None:
             self._mark.__exit__(None, None, None)
             self._mark = None
@@ -71,18 +83,19 @@ class Capture:
         """
         if partial:
             self._profiler.add_metadata_json("stepscope_partial", json.dumps(partial))
-        self.end_mark()
+        self._end_mark()
         self._profiler.stop_trace()
 
-    def write(self, final: Path) -> str:
-        """Write the recording in the place of its journal.
-
-        Args:
-            final: The file, which is replaced when the recording is complete.
+    def write(self) -> str:
+        """Write the recording in the place of its journal, once it is complete.
 
         Returns:
             What is wrong with it, if anything.
         """
+        if self._journal is None:
+            return ""
+        self._journal.close()
+        final = self._journal.path
         temporary = final.with_name(f".{final.name}.unfinished")
         reason = ""
         try:

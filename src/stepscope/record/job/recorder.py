@@ -8,19 +8,20 @@ import sys
 import threading
 import time
 from collections.abc import Hashable
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from stepscope.record.job.capture import Capture
+from stepscope.record.job.captures import AnyCapture, new_capture
 from stepscope.record.job.ending import Termination
 from stepscope.record.job.identity import JobProcess
-from stepscope.record.job.journal import Journal
 from stepscope.record.job.memory import MemoryHistory
 from stepscope.record.job.models import Models
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.job.windows import Windows
 from stepscope.record.settings import RecordSettings
 from stepscope.record.steps.finder import StepFinder
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WAITING: Final = "waiting"
 WARMING: Final = "warming"
@@ -53,8 +54,7 @@ class Recorder:
         self._state = WAITING
         self._thread = 0
         self._closing = False
-        self._capture: Capture | None = None
-        self._journal: Journal | None = None
+        self._capture: AnyCapture | None = None
         self._left = False
         self._failed = False
         self.windows = Windows(self.settings)
@@ -132,7 +132,7 @@ class Recorder:
             if self._state == RECORDING and number >= windows.stop:
                 self._finish()
             elif self._state == RECORDING and self._capture is not None:
-                self._mark(number)
+                self._capture.mark(number)
             elif self._state == WAITING and number >= max(0, windows.first - self.settings.warmup):
                 self._warm()
             if self._state == WARMING and number >= windows.first and self._capture is not None:
@@ -153,7 +153,7 @@ class Recorder:
             self.memory.stop()
             self.report.note("this rank was not asked for")
             return
-        self._capture = Capture(self.settings)
+        self._capture = new_capture(self.settings)
         self._capture.prepare()
         self.memory.await_device()
         self._state = WARMING
@@ -162,49 +162,35 @@ class Recorder:
         assert self._capture is not None
         self.finder.hold()
         self.report.first, self.report.source = number, self.finder.source
-        process = JobProcess.current()
-        self._journal = self._new_journal(process)
-        self._capture.start(process, {"steps": self.finder.source})
-        self._mark(number)
+        self._started(self._capture.start(JobProcess.current(), {"steps": self.finder.source}))
+        self._capture.mark(number)
         self._state = RECORDING
         self._termination.watch()
         # The launcher hears of it also if the process is killed now.
         self.report.write(self.settings.reports)
 
-    def _new_journal(self, process: JobProcess) -> Journal:
-        """A journal under a name by which the rank is found."""
-        path = Path(self.settings.output) / f"{process.worker()}.{time.time_ns()}.pt.trace.json"
-        journal = Journal(path, process)
-        self.report.files.append(str(path))
+    def _started(self, path: Path) -> None:
+        if str(path) not in self.report.files:
+            self.report.files.append(str(path))
         self.report.stop = -1
-        return journal
-
-    def _mark(self, number: int) -> None:
-        assert self._capture is not None
-        assert self._journal is not None
-        self._capture.mark(number)
-        self._journal.mark(number)
 
     def _finish(self, partial: str = "") -> None:
         capture, self._capture = self._capture, None
-        journal, self._journal = self._journal, None
         assert capture is not None
-        assert journal is not None
         if self.windows.over():
             self._state = WAITING
         else:
             self._end()
         self.report.stop = self.finder.number + bool(partial)
         capture.stop(partial)
-        self._write(capture, journal)
+        self._write(capture)
         self._termination.unwatch()
 
-    def _write(self, capture: Capture, journal: Journal) -> None:
+    def _write(self, capture: AnyCapture) -> None:
         self.memory.save()
         if self._state == DONE:
             self.memory.stop()
-        journal.close()
-        if problem := capture.write(journal.path):
+        if problem := capture.write():
             self.report.note(problem)
         self.report.write(self.settings.reports)
 
@@ -231,15 +217,14 @@ class Recorder:
             return
         self._state, self._thread = RECORDING, -1
         try:
-            capture = Capture(settings, all_threads=True)
+            capture = new_capture(settings, all_threads=True)
             capture.prepare()
-            journal = self._new_journal(process)
-            capture.start(process, {"steps": "time"})
+            self._started(capture.start(process, {"steps": "time"}))
             self.report.source = "time"
             time.sleep(settings.stretch_s)
             capture.stop()
             self._end()
-            self._write(capture, journal)
+            self._write(capture)
         except Exception as error:
             self._give_up(error)
 

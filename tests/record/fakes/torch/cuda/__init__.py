@@ -1,11 +1,11 @@
 import os
 
-from . import memory
+from . import memory, profiler
 
 AVAILABLE = "FAKE_CUDA" in os.environ
 STATE = {"initialized": False, "queued": []}
 
-__all__ = ["is_available", "is_initialized", "memory", "nvtx"]
+__all__ = ["is_available", "is_initialized", "memory", "nvtx", "profiler", "synchronize"]
 
 
 class OutOfMemoryError(RuntimeError):
@@ -33,6 +33,10 @@ def init():
         for call in STATE["queued"]:
             call()
         STATE["initialized"] = True
+
+
+def synchronize(device=None):
+    assert is_initialized()
 
 
 class nvtx:  # noqa: N801 - its name in torch
