@@ -5,6 +5,8 @@ import { getReport, Refused } from "../data/client";
 import type { Progress, Report } from "../data/types";
 import { GROUPS, PAGES } from "../pages/registry";
 import { Timeline } from "../timeline/Timeline";
+import { unchosen } from "./choices";
+import { NoneYet, Picker } from "./Picker";
 import { href, place } from "./router";
 import { dark, switchTheme } from "./theme";
 
@@ -14,12 +16,14 @@ export function Shell() {
   const progress = useSignal<Progress | null>(null);
   const error = useSignal<Refused | null>(null);
   useEffect(() => {
+    if (unchosen) return;
     getReport((now) => (progress.value = now)).then(
       (found) => (report.value = found),
       (problem) => (error.value = problem instanceof Refused ? problem : new Refused(String(problem))),
     );
   }, []);
-  if (error.value) return <main class="alone"><Failure error={error.value} /></main>;
+  if (unchosen) return <NoneYet />;
+  if (error.value) return <main class="alone"><Picker /><Failure error={error.value} /></main>;
   if (report.value === null) return place.value.page === "timeline" ? <Early progress={progress.value} /> : <Making progress={progress.value} />;
   return <Opened report={report.value} />;
 }
@@ -39,6 +43,7 @@ function Opened({ report }: { report: Report }) {
       <nav aria-label="Pages">
         <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip to the page</button>
         <a class="brand" href={href("overview")}>stepscope</a>
+        <Picker />
         {GROUPS.map((group) => {
           const pages = shown.filter((page) => page.group === group);
           return pages.length ? (
@@ -72,6 +77,7 @@ function Early({ progress }: { progress: Progress | null }) {
     <div class="shell">
       <nav aria-label="Pages">
         <a class="brand" href={href("overview")}>stepscope</a>
+        <Picker />
         <p class="aside early">Analysing: {progress?.what ?? "opening"}</p>
         <progress aria-label="Analysing" max={progress?.total || 1} value={progress ? progress.done : undefined} />
       </nav>
@@ -83,6 +89,7 @@ function Early({ progress }: { progress: Progress | null }) {
 function Making({ progress }: { progress: Progress | null }) {
   return (
     <main class="alone" aria-live="polite">
+      <Picker />
       <h1>Analysing the recording</h1>
       <progress aria-label="Analysing" max={progress?.total || 1} value={progress ? progress.done : undefined} />
       <p class="aside">{progress?.what ?? "opening"}</p>

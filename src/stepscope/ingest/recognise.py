@@ -95,6 +95,20 @@ def recognise(paths: Sequence[Path]) -> Recognised:
     return found
 
 
+def is_recording(path: Path) -> bool:
+    """Whether a file or folder is a recording by itself, or an archive of some; a folder is not searched.
+
+    Raises:
+        OSError: It can't be read.
+        UserError: It is packed in a way that is refused.
+    """
+    if path.is_dir():
+        return _reader_of(Source(path), b"", YES) is not None
+    found = Recognised()
+    _add_file(path, found, least=YES)
+    return bool(found.sources)
+
+
 def holds(paths: Sequence[Path], file: Path) -> bool:
     """Whether an existing file is a recording in one of the folders of an input, or part of one.
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from stepscope.model.errors import StepscopeError
 from stepscope.model.schema import Column
+from stepscope.web.viewing import Progress
 
 #: A browser may keep what it has, and asks each time whether it is still right.
 _KEEP = "private, no-cache"
@@ -32,12 +34,17 @@ def json_answer(request: Request, values: Any, status: int = 200) -> Response:
     return bytes_answer(request, body.encode("ascii"), "application/json", status)
 
 
+def progress_answer(request: Request, progress: Progress) -> Response:
+    """How far something is that is being made, with status 202."""
+    return json_answer(request, {"progress": asdict(progress)}, 202)
+
+
 def bytes_answer(request: Request, body: bytes, media_type: str, status: int = 200) -> Response:
     """Bytes, or 304 without them where the browser has them already."""
     tag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     headers = {"ETag": tag, "Cache-Control": _KEEP}
     if status == 200 and request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers=headers)
+        return Response(status_code=304, headers=headers, media_type=media_type)
     return Response(body, status, headers, media_type)
 
 

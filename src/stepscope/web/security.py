@@ -37,7 +37,12 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, token: str | None, hosts: Sequence[str] | None = LOCAL, ancestors: Sequence[str] = ()
+        self,
+        app: ASGIApp,
+        token: str | None,
+        hosts: Sequence[str] | None = LOCAL,
+        ancestors: Sequence[str] = (),
+        advice: str = "see --allowed-host",
     ) -> None:
         """Guard an application.
 
@@ -47,7 +52,9 @@ class Guard:
                 another server has let the request through.
             hosts: Names of this server, without port; None for any.
             ancestors: Origins whose pages may show this one in a frame, besides its own.
+            advice: What to do where a host name is refused.
         """
+        self._advice = advice
         self._app = app
         self._token = token
         self._hosts = None if hosts is None else frozenset(host_name(host) for host in hosts)
@@ -73,7 +80,7 @@ class Guard:
     def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if self._hosts is not None and host_name(headers.get(b"host", "")) not in self._hosts:
-            return _refused(421, "this server does not answer under that host name; see --allowed-host")
+            return _refused(421, f"this server does not answer under that host name; {self._advice}")
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _refused(405, "this server only answers questions")
         path = scope["path"].removeprefix(scope.get("root_path", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 from importlib.resources import files
 from typing import Final
 
@@ -34,6 +35,21 @@ def routes(_: Viewing) -> Sequence[BaseRoute]:
         Route("/", partial(_file, _DOCUMENT)),
         *(Route(f"/{name}", partial(_file, name)) for name in _FILES),
     ]
+
+
+def routes_with_choices(choices: str) -> Sequence[BaseRoute]:
+    """The same where there are several recordings: the document says where the page may ask for them.
+
+    Args:
+        choices: Address of the list, relative to the page.
+    """
+    document = asset(_DOCUMENT).replace(b"<body>", f'<body data-choices="{escape(choices)}">'.encode())
+
+    def page(request: Request) -> Response:
+        return bytes_answer(request, document, _FILES[_DOCUMENT])
+
+    others = [Route(f"/{name}", partial(_file, name)) for name in _FILES if name != _DOCUMENT]
+    return [Route("/", page), Route(f"/{_DOCUMENT}", page), *others]
 
 
 def _file(name: str, request: Request) -> Response:

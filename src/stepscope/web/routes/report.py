@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from stepscope.web.answers import json_answer
+from stepscope.web.answers import json_answer, progress_answer
 from stepscope.web.document import head, shown_table
 from stepscope.web.viewing import Progress, Viewing
 
@@ -19,8 +19,7 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
     def report(request: Request) -> Response:
         found = viewing.report()
         if isinstance(found, Progress):
-            progress = {"what": found.what, "done": found.done, "total": found.total}
-            return json_answer(request, {"progress": progress}, 202)
+            return progress_answer(request, found)
         return json_answer(request, head(found))
 
     def table(request: Request) -> Response:
