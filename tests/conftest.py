@@ -12,6 +12,7 @@ from hypothesis import settings
 
 import browser
 from series import ANEW, WHOLE, drawn
+from stepscope.model.process.databases import keep_instances
 from stepscope.model.sizes import SIZES
 from support import STORES
 
@@ -20,6 +21,8 @@ from support import STORES
 _BOTH_SIDES = {"analyses": 16, "signals": 16, "ingest": 6, "store": 4}
 #: Sizes at which the smallest trace is handled as a large one is.
 LARGE = {"nested_events": 2, "joined_activities": 1, "concurrent_events": 1, "kept_bytes": 0}
+#: Instances of DuckDB that stay open for the next test, of each kind.
+_INSTANCES = 4
 #: Functions that open real recordings.
 _REAL = {"shared", "recorded_trace"}
 
@@ -35,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
         stores = tempfile.TemporaryDirectory(prefix="stepscope-tests-", ignore_cleanup_errors=True)
         config.add_cleanup(stores.cleanup)
         os.environ[STORES] = stores.name
+    # To start an instance of DuckDB takes longer than most tests.
+    keep_instances(_INSTANCES)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

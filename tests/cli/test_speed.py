@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "stepscope"
 #: Calls that change the process for all that runs in it.
 CHANGES = re.compile(
     r"set_threshold|gc\.freeze|mallopt\b|sys\.meta_path|_run_exitfuncs|OPENBLAS_NUM|ARROW_DEFAULT|"
-    r"gc\.disable|keep_last\((?!wanted: bool)"
+    r"gc\.disable|keep_instances\((?!number: int)"
 )
 
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.store.empties import keep_last
+from stepscope.model.process.databases import keep_instances
 
 #: What is done, and what it is worth: CPU time of `stepscope analyze` of a recording that is in the cache (1.27 s
 #: with all of it and 1.90 s without, for 0.8 MB of compressed trace). What is worth less than 10 ms is not done.
@@ -26,7 +26,7 @@ TRICKS: Final[Mapping[str, str]] = {
     "heaps": "threads take memory from few heaps, which keep some of what is free: 17 ms",
     "collector": "Python looks for unreachable cycles after 250,000 new objects, not 700: 105 ms",
     "blas": "NumPy's linear algebra starts no thread per core: 13 ms",
-    "database": "the emptied database of the last recording stays open: 106 ms where a recording is read anew",
+    "database": "the last instance of DuckDB stays open: 106 ms where a recording is read anew",
     "ending": "the process ends without freeing every object by itself: 119 ms",
 }
 SWITCH: Final = "STEPSCOPE_PLAIN"
@@ -52,14 +52,14 @@ def quick_process() -> Iterator[None]:
     if wanted("collector"):
         # A report makes a hundred thousand objects that stay, most of them by imports, and a few hundred in cycles.
         gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
-    keep_last(wanted("database"))
+    keep_instances(int(wanted("database")))
     finder = _NoPandas()
     if wanted("pandas"):
         sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
-        keep_last(False)
+        keep_instances(0)
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
 

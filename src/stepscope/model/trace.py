@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import numpy as np
 
 from stepscope.model.place import Place
-from stepscope.model.process.connections import Connections, another
+from stepscope.model.process.connections import Connections
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from stepscope.model.process.databases import Database
 from stepscope.model.memo import Memo
 
 #: A line of health about the input as a whole: code, severity, count, message, effect.
@@ -48,7 +50,7 @@ class Trace:
 
     def __init__(
         self,
-        connection: duckdb.DuckDBPyConnection,
+        database: Database,
         recordings: Mapping[int, Recording],
         select_rank: Callable[[int], Callable[[], Trace]],
         notes: Sequence[Note] = (),
@@ -57,7 +59,7 @@ class Trace:
         prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
         folders: Mapping[int, Path] | None = None,
     ) -> None:
-        self._connections = Connections(connection, views or {}, prepare=prepare)
+        self._connections = Connections(database, views or {}, prepare=prepare)
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
@@ -124,7 +126,7 @@ class Trace:
         return clone
 
     def narrowed(self, views: Mapping[str, str]) -> Trace:
-        """The same trace with some tables replaced, each by a query over the tables of the schema `whole`.
+        """The same trace with some tables replaced, each by a query over the tables of `whole`.
 
         For example `{"kernels": "SELECT * FROM whole.kernels WHERE step = 3"}`. The trace must be of one rank.
         """
@@ -137,9 +139,9 @@ class Trace:
         return clone
 
     def _on_cursor(self, views: Mapping[str, str]) -> Trace:
-        with self._connections.asking() as connection:
-            cursor = another(connection, views)
-        trace = Trace(cursor, self._recordings, self._select_rank, self.notes, views, self.places)
+        with self._connections.asking():
+            database = self._connections.database
+            trace = Trace(database, self._recordings, self._select_rank, self.notes, views, self.places)
         trace._whole = self
         trace._connections.part_of(self._connections)
         return trace

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stepscope.model.place import Place
+from stepscope.model.process.databases import Database
 from stepscope.model.process.sandbox import lock
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.sizes import SIZES
@@ -17,15 +18,12 @@ from stepscope.store.manifest import check_rows, read_manifest
 from stepscope.store.snapshots import Snapshot
 from stepscope.store.views import create_views
 
-if TYPE_CHECKING:
-    import duckdb
-
 #: Memory of queries; planning one over many ranks takes a further megabyte for each.
 _MEGABYTES: Final = 450
 
 
-def connect_ahead() -> Callable[[], duckdb.DuckDBPyConnection]:
-    """Start connecting to DuckDB in the background; the returned function waits for the connection.
+def connect_ahead() -> Callable[[], Database]:
+    """Start connecting to DuckDB in the background; the returned function waits for the database.
 
     This hides DuckDB's start-up behind the work that precedes opening.
     """
@@ -35,17 +33,10 @@ def connect_ahead() -> Callable[[], duckdb.DuckDBPyConnection]:
     return connecting.result
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": "false",
-        "python_enable_replacements": "false",
-        # Larger queries spill to disk, in a temporary folder and only while they run.
-        "memory_limit": f"{_MEGABYTES}MB",
-        "temp_directory": str(spill_folder()),
-    }
-    return duckdb.connect(":memory:", config=config)
+def _connect() -> Database:
+    config = {"autoinstall_known_extensions": "false", "python_enable_replacements": "false"}
+    # Larger queries spill to disk, in a temporary folder and only while they run.
+    return Database(config, {"memory_limit": f"{_MEGABYTES}MB", "temp_directory": str(spill_folder())})
 
 
 def open_stores(
@@ -56,7 +47,7 @@ def open_stores(
     places: Sequence[Place] = (),
     locked: bool = False,
     check: bool = False,
-    connect: Callable[[], duckdb.DuckDBPyConnection] = _connect,
+    connect: Callable[[], Database] = _connect,
 ) -> Trace:
     """Open the stored recordings of one or more ranks as one trace.
 
@@ -67,30 +58,31 @@ def open_stores(
         places: Every recording of the input, with its run, rank and span.
         locked: Restrict queries to the stores' files, without network or settings.
         check: Compare the stores' rows with their manifests.
-        connect: Returns a connection that nothing else uses, such as the result of `connect_ahead`.
+        connect: Returns an empty database, such as the result of `connect_ahead`.
 
     Raises:
         DamagedStoreError: A store differs from its manifest.
     """
     recordings = {rank: read_manifest(path) for rank, path in stores.items()}
-    connection = connect()
-    # Without threads of its own the allocator keeps most of what queries needed. It is one for the whole process.
-    connection.execute("SET allocator_background_threads = true")
-    # A store is never changed: planning a query over its files need not read how each ends. DuckDB 1.5 knows the
-    # setting only once it has loaded what reads Parquet.
-    connection.execute("SET parquet_metadata_cache = true")
     beside = {rank: Snapshot.of(path, recordings[rank]) for rank, path in (snapshots or {}).items()}
-    if check:
-        for path in (*stores.values(), *(one.store for one in beside.values())):
-            check_rows(path, connection)
     # Views over all of many ranks are only made for who asks about all of them at once.
     later = len(stores) > SIZES.joined_ranks and not locked
-    if later:
-        connection.execute(f"SET memory_limit = '{_MEGABYTES + len(stores)}MB'")
-    else:
-        create_views(connection, stores, beside)
-    if locked:
-        lock(connection, [*stores.values(), *(one.store for one in beside.values())])
+    database = connect()
+    with database.connect() as connection:
+        # Without threads of its own the allocator keeps most of what queries needed. It is one for the whole process.
+        connection.execute("SET allocator_background_threads = true")
+        # A store is never changed: planning a query over its files need not read how each ends. DuckDB 1.5 knows the
+        # setting only once it has loaded what reads Parquet.
+        connection.execute("SET parquet_metadata_cache = true")
+        if check:
+            for path in (*stores.values(), *(one.store for one in beside.values())):
+                check_rows(path, connection)
+        if later:
+            connection.execute(f"SET memory_limit = '{_MEGABYTES + len(stores)}MB'")
+        else:
+            create_views(connection, stores, beside)
+        if locked:
+            lock(connection, [*stores.values(), *(one.store for one in beside.values())])
 
     def of_rank(rank: int) -> Callable[[], Trace]:
         known = snapshots or {}
@@ -98,4 +90,6 @@ def open_stores(
         return partial(open_stores, {rank: stores[rank]}, snapshots=part, locked=locked)
 
     prepare = (lambda first: create_views(first, stores, beside)) if later else None
-    return Trace(connection, recordings, of_rank, notes, places=places, prepare=prepare, folders=stores)
+    trace = Trace(database, recordings, of_rank, notes, places=places, prepare=prepare, folders=stores)
+    trace.when_closed(database.close)
+    return trace

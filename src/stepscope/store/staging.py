@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 
 from stepscope.model.categories import CATEGORIES
+from stepscope.model.process.databases import Database
 from stepscope.model.tables import (
     COLLECTIVES,
     COMM_TASKS,
@@ -30,7 +31,6 @@ from stepscope.model.tables import (
     TRACKS,
 )
 from stepscope.model.tables.memory import MEMORY_TABLES
-from stepscope.store.empties import done_with, keeps_last
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 from stepscope.store.layout import PARQUET, columns_sql, stored_columns
 
@@ -82,6 +82,7 @@ class Staging:
     threads: int = 0
     connection: duckdb.DuckDBPyConnection = field(init=False)
     health: list[Observation] = field(default_factory=list)
+    _database: Database = field(init=False)
     _args_files: int = 0
     _tracks: dict[tuple[object, ...], int] = field(default_factory=dict)
 
@@ -89,11 +90,11 @@ class Staging:
         spill = self.folder / "spill"
         spill.mkdir(parents=True, exist_ok=True)
         threads = self.threads or _half_of_the_cores()
-        self.connection = duckdb.connect(
-            ":memory:", config={"autoinstall_known_extensions": "false", "threads": threads}
+        self._database = Database(
+            {"autoinstall_known_extensions": "false", "threads": str(threads)},
+            {"temp_directory": str(spill), "memory_limit": f"{self.memory_mb}MB"},
         )
-        self.limit_memory(self.memory_mb)
-        self.connection.execute("SET temp_directory = '" + str(spill).replace("'", "''") + "'")
+        self.connection = self._database.connect()
         for table in _RAW:
             self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})')
         for table in _AS_DECLARED:
@@ -105,6 +106,10 @@ class Staging:
         self.connection.execute("ALTER TABLE input_texts ADD COLUMN text_key UBIGINT")
         for sequence in ("name_ids", "text_ids"):
             self.connection.execute(f"CREATE SEQUENCE {sequence} MINVALUE 0 START 0")
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """Another connection, for statements that run beside those of `connection`."""
+        return self._database.connect()
 
     def limit_memory(self, megabytes: int) -> None:
         """Limit the database's memory; it spills to disk beyond it."""
@@ -180,18 +185,9 @@ class Staging:
         self.connection.unregister("inserted")
 
     def close(self) -> None:
-        """Close the database; the folder stays.
-
-        The command line keeps the empty database open (`store/empties.py`).
-        """
-        if keeps_last():
-            try:
-                for (table,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall():
-                    self.connection.execute(f'DROP TABLE "{table}"')
-            except duckdb.Error:
-                self.connection.close()
-                return
-        done_with(self.connection)
+        """Close the database; the folder stays."""
+        self.connection.close()
+        self._database.close()
 
 
 def _half_of_the_cores() -> int:

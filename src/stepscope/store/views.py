@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ from stepscope.store.layout import (
     PLAIN_TABLES,
     SPAN_COLUMNS,
     SQL_TYPES,
+    columns_sql,
     stored_columns,
 )
 from stepscope.store.snapshots import Snapshot, rows_beside
@@ -34,23 +35,30 @@ def create_views(
     for table in PLAIN_TABLES:
         parts = []
         for rank, path in sorted(stores.items()):
-            parts.append(f"SELECT {_columns(table, rank)} FROM {_stored(path, _FILES.get(table.name, table))}")
+            parts += _rows(path, _FILES.get(table.name, table), _columns(table, rank))
             if snapshots and rank in snapshots:
                 parts += rows_beside(table, rank, path, snapshots[rank])
-        connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
+        _define(connection, table, parts)
     events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
     connection.execute(f"CREATE VIEW events AS {events}")
-    inputs = " UNION ALL ".join(_inputs_sql(rank, path) for rank, path in sorted(stores.items()))
-    connection.execute(f"CREATE VIEW op_inputs AS {inputs}")
+    inputs = [_inputs_sql(rank, path) for rank, path in sorted(stores.items()) if _path(path, INPUT_CALLS).exists()]
+    _define(connection, OP_INPUTS, inputs)
     if len(stores) == 1:
         [(rank, path)] = stores.items()
         spans = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else name for name in SPAN_COLUMNS)
         connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_files(path, EVENTS_GLOB)}")
-        stored = _stored(path, ACTIVITIES)
-        connection.execute(f"CREATE VIEW {ACTIVITIES.name} AS SELECT {_columns(ACTIVITIES, rank)} FROM {stored}")
+        _define(connection, ACTIVITIES, _rows(path, ACTIVITIES, _columns(ACTIVITIES, rank)))
         connection.execute(f"CREATE VIEW names AS SELECT * FROM {_file(path / 'names.parquet')}")
         for table in (INPUT_CALLS, INPUT_TEXTS):
-            connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM {_stored(path, table)}")
+            _define(connection, table, _rows(path, table, "*"))
+
+
+def _define(connection: duckdb.DuckDBPyConnection, table: TableSchema, parts: Sequence[str]) -> None:
+    """Define a table as a view over its parts; without any as an empty one, which is planned sooner than a view."""
+    if parts:
+        connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
+    else:
+        connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})')
 
 
 def _events_sql(rank: int, store: Path) -> str:
@@ -68,13 +76,23 @@ def _inputs_sql(rank: int, store: Path) -> str:
     return f"SELECT {_columns(OP_INPUTS, rank)} FROM ({inputs})"
 
 
+def _rows(store: Path, table: TableSchema, columns: str) -> list[str]:
+    """A SELECT statement of a stored table's rows; none if it has no file."""
+    file = _path(store, table)
+    return [f"SELECT {columns} FROM {_file(file)}"] if file.exists() else []
+
+
 def _stored(store: Path, table: TableSchema) -> str:
     """The relation that holds a stored table."""
-    file = store / f"{table.name}.parquet"
+    file = _path(store, table)
     if file.exists():
         return _file(file)
     columns = ", ".join(f'NULL::{SQL_TYPES[column.type]} AS "{column.name}"' for column in stored_columns(table))
     return f"(SELECT {columns} WHERE false)"
+
+
+def _path(store: Path, table: TableSchema) -> Path:
+    return store / f"{table.name}.parquet"
 
 
 def _columns(table: TableSchema, rank: int) -> str:

@@ -79,7 +79,7 @@ class RecordedWork:
         Safe to run beside other statements. With many activities one column is copied at a time, to bound memory.
         """
         found: dict[str, pa.ChunkedArray] = {}
-        with staging.connection.cursor() as connection:
+        with staging.connect() as connection:
             keys = connection.execute(f"SELECT event FROM {table}").fetchnumpy()["event"]
             position = match(keys, self.event)
             for names in [columns] if self.is_small else [[name] for name in columns]:

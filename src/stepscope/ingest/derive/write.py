@@ -159,7 +159,7 @@ def _fill_health(staging: Staging) -> None:
 
 def _copy(staging: Staging, query: str, name: str, arrow: dict[str, pa.Table]) -> None:
     target = str(staging.folder / f"{name}.parquet").replace("'", "''")
-    with staging.connection.cursor() as cursor:
+    with staging.connect() as cursor:
         for view, table in arrow.items():
             cursor.register(view, table)
         rows = max((len(table) for table in arrow.values()), default=0)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from stepscope.model.process.databases import Database
+
 #: A question that begins between two interruptions hears of the second.
 _AGAIN_SECONDS: Final = 0.05
 
@@ -26,26 +28,27 @@ class Connections:
 
     def __init__(
         self,
-        first: duckdb.DuckDBPyConnection,
+        database: Database,
         views: Mapping[str, str],
         whole: Connections | None = None,
         prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     ) -> None:
-        """Hold a first connection.
+        """Connect this thread.
 
         Args:
-            first: The connection of this thread.
-            views: What replaces tables on each connection: see `another`.
+            database: What holds the tables.
+            views: What replaces tables on each connection: queries over the tables of `whole`, the database.
             whole: Connections of the trace that this one is a part of; when they are closed, these are.
             prepare: Called with the first connection before the first question.
         """
-        self._first = first
+        self.database = database
         self._views = dict(views)
         self._whole = whole
         self._tables: dict[str, pa.Table] = {}
-        self._all = [first]
+        self._first = self._connected()
+        self._all = [self._first]
         self._of_thread = threading.local()
-        self._of_thread.connection = first
+        self._of_thread.connection = self._first
         self._guard = threading.Lock()
         self._prepare = prepare
         self._closed = False
@@ -124,12 +127,18 @@ class Connections:
         found: duckdb.DuckDBPyConnection | None = getattr(self._of_thread, "connection", None)
         if found is None:
             with self._guard:
-                found = another(self._first, self._views)
+                found = self._connected()
                 for name, table in self._tables.items():
                     found.register(name, table)
                 self._all.append(found)
             self._of_thread.connection = found
         return found
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        connection = self.database.connect()
+        for name, query in self._views.items():
+            connection.execute(f'CREATE TEMP VIEW "{name}" AS {query}')
+        return connection
 
     def register(self, name: str, table: pa.Table) -> None:
         """Make a table visible to queries of all threads."""
@@ -160,14 +169,6 @@ class Connections:
                 self._ended.wait(_AGAIN_SECONDS)
         for connection in self._all:
             connection.close()
-
-
-def another(connection: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
-    """A new connection on which `views` replace tables by queries over the tables of schema `whole`."""
-    cursor = connection.cursor()
-    for name, query in views.items():
-        cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')
-    return cursor
 
 
 def _closed() -> UserError:

@@ -52,7 +52,7 @@ class Decoder:
         self._done = done
         self._exact = False
         # They run concurrently, so each has its own connection.
-        self._parsing, staged = (Statements(staging.connection.cursor()) for _ in range(2))
+        self._parsing, staged = (Statements(staging.connect()) for _ in range(2))
         self._buffers = (ChunkBuffer(self._parsing, staged), ChunkBuffer(self._parsing, staged))
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
         self.events = 0

@@ -55,7 +55,7 @@ class _Thread:
 
 def load_collectives(loader: ExportLoader, schemas: PayloadSchemas) -> None:
     """Stage each collective, for the range in which its device work is launched."""
-    cursor = loader.staging.connection.cursor().execute(_CALLS_SQL)
+    cursor = loader.staging.connect().execute(_CALLS_SQL)
     sizes: dict[tuple[int, int], int] = {}
     found: list[tuple[_NcclCall, int]] = []
     threads: dict[int, _Thread] = {}

@@ -120,7 +120,7 @@ def _cases(staging: Staging, overview: Overview) -> tuple[dict[str, Any], dict[s
         name_id for name_id, name in names
         if runtime_names.is_synchronisation(name) and runtime_names.wait_scope(name) != "event"
     ]  # fmt: skip
-    with staging.connection.cursor() as connection:
+    with staging.connect() as connection:
         work = connection.execute(_WORK_SQL, {"every": every, "long": long}).fetchnumpy()
         known = work["correlation"]
         connection.register("clock_work", pa.table({"correlation": known[known > 0]}))

@@ -66,7 +66,7 @@ class HostBatch:
     @classmethod
     def read(cls, staging: Staging, stretch: Stretch) -> HostBatch:
         """Read a stretch; safe to call from several threads."""
-        with staging.connection.cursor() as connection:
+        with staging.connect() as connection:
             return cls._read(connection, stretch.condition)
 
     @classmethod

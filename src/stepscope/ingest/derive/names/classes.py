@@ -43,6 +43,6 @@ class KernelClasses:
 def classify_names(staging: Staging, work: RecordedWork) -> KernelClasses:
     """Classify the names of all device work; safe to run beside the nesting of host threads."""
     name_id = np.unique(work.numbers("name_id"))
-    with staging.connection.cursor() as connection:
+    with staging.connect() as connection:
         names = names_of(connection, name_id)
     return KernelClasses(name_id, names, [classify(name) for name in names])
