@@ -1,7 +1,7 @@
-"""Pictures of the page for the documentation: `python -m bench.pictures` writes `docs/images`.
+"""Pictures of the page for the documentation: `python -m bench.pictures [NAME...]` writes `docs/images`.
 
-Each is 1280 by 800 pixels, of the recording that comes with stepscope, or, of a memory snapshot, of a job of the
-simulator. It needs Chromium; what is drawn depends on its fonts.
+Each is 1280 by 800 pixels, of the recording that comes with stepscope, or, of memory snapshots and comparisons, of jobs
+of the simulator. It needs Chromium; what is drawn depends on its fonts.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ DEMO: Final = {
     "memory": ("#/memory", "light"),
     "flame": ("#/flame", "dark"),
 }
+#: A job before and after a change: with workers, with operators fused, with a fused optimizer.
+BEFORE: Final = SimJob(steps=8, workers=0, load_jitter=0.2, elementwise_split=4, optimizer_impl="loop")
+AFTER: Final = SimJob(steps=8, workers=4, load_jitter=0.2)
+COMPARED: Final = {"compare": ("#/compare", "light")}
 SNAPSHOT: Final = {"allocations": ("#/memory?tab=allocations", "light"), "segments": ("#/memory?tab=segments", "light")}
 
 
@@ -33,7 +37,7 @@ def main() -> None:
     sys.path[:0] = [str(ROOT / "tests")]
     import browser
     from web.pages import opened
-    from web.serving import viewed
+    from web.serving import compared, viewed
 
     program = browser.found()
     if program is None:
@@ -42,10 +46,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, recording() as demo:
         folder = Path(name)
         simulate(SimJob(steps=3), folder / "snapshot", "memsnapshot")
+        simulate(BEFORE, folder / "before")
+        simulate(AFTER, folder / "after")
+        served = (
+            (lambda: viewed(demo), DEMO),
+            (lambda: viewed(folder / "snapshot"), SNAPSHOT),
+            (lambda: compared(folder / "before", folder / "after"), COMPARED),
+        )
         with browser.opened(program, folder / "profile") as running:
-            for path, places in ((demo, DEMO), (folder / "snapshot", SNAPSHOT)):
-                with viewed(path) as address:
+            for serve, places in served:
+                with serve() as address:
                     for picture, (place, scheme) in places.items():
+                        if sys.argv[1:] and picture not in sys.argv[1:]:
+                            continue
                         page = opened(running, address, place, scheme)
                         page.run("new Promise(resolve => setTimeout(resolve, 800))")
                         (FOLDER / f"{picture}.png").write_bytes(page.picture())

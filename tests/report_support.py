@@ -60,7 +60,7 @@ KERNELS = TableSchema(
 
 
 def plain_page(report: Report, top: int = 10) -> str:
-    """The document without the built page, as comparisons are written."""
+    """The document without the built page, as sweeps are written."""
     return html.document(outline(report, top), tables_html(report, "All tables"))
 
 

@@ -77,6 +77,7 @@ def test_two_ranks_and_two_steps_of_one_input(call: Call) -> None:
         (["base", "new", "--rank", "7"], "the input has no rank 7"),
         (["base", "new", "--step", "99"], "rank 0 has no step 99"),
         (["base", "nowhere"], "nowhere does not exist"),
+        (["base", "new", "--view", "--json", "-"], "--view serves the comparison"),
         (["base", "new", "--confidence", "2"], "no interval has a confidence of 2"),
     ],
 )

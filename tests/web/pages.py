@@ -13,6 +13,10 @@ READY = (
     "!!document.querySelector('.shell main :is(h1, .timeline, canvas)') "
     "&& !document.querySelector('progress, [aria-busy=true]')"
 )
+#: Text that is wider than what it stands in, and can't be scrolled to.
+CLIPPED = """[...document.querySelectorAll('main *, nav *')].filter(e => e.childElementCount === 0
+    && e.textContent.trim() && e.checkVisibility() && !e.closest('svg, .hidden, .scroll, textarea, .skip')
+    && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 60))"""
 
 
 def opened(chromium: browser.Browser, address: str, place: str = "", scheme: str = "light") -> browser.Page:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from stepscope.ingest import Options, open_trace
 from stepscope.web.app import create_app
+from stepscope.web.compared.app import create_app as create_comparison
 from stepscope.web.server import address, listening, serve
 
 TOKEN = "token-of-tests"
@@ -36,4 +37,16 @@ def viewed(*paths: Path, store: Path | None = None) -> Iterator[str]:
     """The address of the page of a recording."""
     options = Options(cache=store is not None, store=store, locked=True)
     with open_trace(paths, options) as trace, answering(create_app(trace, TOKEN)) as listener:
+        yield address(listener, "127.0.0.1", TOKEN)
+
+
+@contextmanager
+def compared(base: Path, new: Path) -> Iterator[str]:
+    """The address of the page of a comparison."""
+    options = Options(cache=False, locked=True)
+    with (
+        open_trace([base], options) as one,
+        open_trace([new], options) as other,
+        answering(create_comparison(one, other, TOKEN)) as listener,
+    ):
         yield address(listener, "127.0.0.1", TOKEN)

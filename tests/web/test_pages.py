@@ -9,7 +9,7 @@ import pytest
 import browser
 from stepscope.demo import recording
 from stepscope.simulate import SimJob, simulate
-from web.pages import axe, go, listed, opened, violations
+from web.pages import CLIPPED, axe, go, listed, opened, violations
 from web.serving import viewed
 
 #: Pages that a recording of the simulator's has, by its format.
@@ -20,10 +20,6 @@ PAGES = {
 }
 #: Views of the demo's pages that axe looks at, besides the pages themselves.
 VIEWS = ("#/kernels?tab=durations", "#/kernels?tab=operators")
-#: Text that is wider than what it stands in, and can't be scrolled to.
-CLIPPED = """[...document.querySelectorAll('main *, nav *')].filter(e => e.childElementCount === 0
-    && e.textContent.trim() && e.checkVisibility() && !e.closest('svg, .hidden, .scroll, textarea, .skip')
-    && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 60))"""
 
 
 @pytest.fixture(scope="module")

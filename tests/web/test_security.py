@@ -35,7 +35,15 @@ def test_further_names_are_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/report", "/api/report?token=", "/api/report?token=secre", "/api/report?token=secret1", "//api/x"]
+    "path",
+    [
+        "/api/report",
+        "/api/report?token=",
+        "/api/report?token=secre",
+        "/api/report?token=secret1",
+        "//api/x",
+        "/base/api/x",
+    ],
 )
 def test_data_is_refused_without_the_token(path: str) -> None:
     answer = client().get("http://127.0.0.1:8000" + path)

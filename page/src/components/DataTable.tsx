@@ -18,10 +18,12 @@ export interface DataTableProps {
   cell?: (column: Column, value: Value, text: string, row: readonly Value[]) => ComponentChildren | undefined;
   /** Rows shown before the reader asks for more. */
   most?: number;
+  /** Columns of times that are written in one unit, so that they compare. */
+  alike?: RegExp;
 }
 
 /** A table that sorts, filters, explains its columns, and can be copied or downloaded. */
-export function DataTable({ name, table, columns, sort, where, cell, most = 100 }: DataTableProps) {
+export function DataTable({ name, table, columns, sort, where, cell, most = 100, alike }: DataTableProps) {
   const id = useId();
   const every = useSignal(!columns?.length);
   const by = useSignal({ column: sort ?? "", down: true });
@@ -31,7 +33,7 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100 
   const said = useSignal("");
   const matching = useMemo(() => matches(table, where), [table, where]);
   const chosen = every.value ? table.columns : pick(table.columns, columns ?? []).filter((column) => known(matching, at(table, column)));
-  const scales = useMemo(() => scalesOf(table.columns, matching), [table, matching]);
+  const scales = useMemo(() => scalesOf(table.columns, matching, alike), [table, matching]);
   const rows = sorted(filtered(matching, filter.value), table.columns, by.value);
   const shown = rows.slice(0, limit.value);
   const text = () => separated(chosen.map((column) => column.name), rows.map((row) => chosen.map((c) => row[at(table, c)] ?? null)));
@@ -124,8 +126,10 @@ function matches(table: Pick<Table, "columns" | "rows">, where?: Readonly<Record
   return asked.length ? table.rows.filter((row) => asked.every(([i, value]) => row[i] === value)) : table.rows;
 }
 
-function scalesOf(columns: Column[], rows: Value[][]): Map<string, Scale> {
-  return new Map(columns.map((column, i) => [column.name, scaleOf(column, rows.map((row) => row[i] ?? null))]));
+function scalesOf(columns: Column[], rows: Value[][], alike?: RegExp): Map<string, Scale> {
+  const valuesOf = (i: number) => rows.map((row) => row[i] ?? null);
+  const shared = columns.flatMap((column, i) => (column.unit === "ns" && alike?.test(column.name) ? valuesOf(i) : []));
+  return new Map(columns.map((column, i) => [column.name, scaleOf(column, column.unit === "ns" && alike?.test(column.name) ? shared : valuesOf(i))]));
 }
 
 function filtered(rows: Value[][], words: string): Value[][] {

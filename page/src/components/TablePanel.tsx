@@ -41,6 +41,6 @@ export function TablePanel({ name, ...rest }: { name: string } & Shown) {
 }
 
 /** Whether the report has rows of a table. */
-export function has(report: Report, ...names: string[]): boolean {
+export function has(report: Pick<Report, "tables">, ...names: string[]): boolean {
   return names.some((name) => (report.tables[name]?.count ?? 0) > 0);
 }

@@ -1,7 +1,7 @@
 /** Questions to the server, or to the data inside the document. Addresses are relative, so that any prefix works. */
 
 import { embedded } from "./embedded";
-import type { Progress, Report, Table } from "./types";
+import type { ComparisonHead, Progress, Report, Table } from "./types";
 
 /** A sentence for the reader. */
 export class Refused extends Error {
@@ -18,6 +18,9 @@ const token = new URLSearchParams(location.search).get("token") ?? "";
 
 /** Whether the data is in the document itself, so that nothing else can be asked for. */
 export const offline = embedded !== null;
+
+/** The address of the page of one side of a comparison. */
+export const sidePage = (side: string, hash: string): string => `${side}/${token ? `?token=${encodeURIComponent(token)}` : ""}${hash}`;
 
 interface Answer {
   status: number;
@@ -95,12 +98,12 @@ export async function getBytes(path: string, signal?: AbortSignal): Promise<Arra
   return (await ask(path, signal ? { signal } : {})).bytes();
 }
 
-/** The report's head, once it is made; meanwhile how far it is. */
-export async function getReport(show: (progress: Progress) => void): Promise<Report> {
+/** The head of the report, or of the comparison, once it is made; meanwhile how far it is. */
+export async function getReport(show: (progress: Progress) => void): Promise<Report | ComparisonHead> {
   for (;;) {
     const answer = await ask("api/report");
     const value = await answer.json();
-    if (answer.status !== 202) return value as Report;
+    if (answer.status !== 202) return value as Report | ComparisonHead;
     show((value as { progress: Progress }).progress);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }

@@ -138,3 +138,34 @@ export interface Progress {
   done: number;
   total: number;
 }
+
+/** What is shown of one side of a comparison. */
+export interface Side {
+  source: string;
+  rank: number;
+  ranks: number;
+  unit: string;
+  device: string;
+  program: string;
+  /** Step, start and end of each compared step, in ns since the origin of the rank's recording. */
+  moments: [number, number, number][];
+  /** Position of the one whose length is the median. */
+  typical: number | null;
+}
+
+export type SideName = "base" | "new";
+
+/** The head of a comparison (`stepscope.web.compared.head`); `docs/compare.md` describes the rest. */
+export interface ComparisonHead {
+  version: string;
+  verdict: string;
+  step_time: {
+    base_ns: number; new_ns: number; diff_ns: number; base_median_ns: number; new_median_ns: number; ratio: number | null;
+    ratio_low: number | null; ratio_high: number | null; confidence: number | null; method: string | null; unit: string; reason: string;
+  };
+  parts: { name: string; base_ns: number; new_ns: number; diff_ns: number }[];
+  findings: { change: string }[];
+  page: Report["page"];
+  sides: Record<SideName, Side>;
+  tables: Record<string, TableHead>;
+}

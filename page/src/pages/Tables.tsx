@@ -1,10 +1,9 @@
 import { TablePanel } from "../components/TablePanel";
-import type { Value } from "../data/types";
+import type { Report, Value } from "../data/types";
 import { href } from "../shell/router";
-import type { PageProps } from "./registry";
 
 /** Every table of the report; `where` in the address, a JSON object, narrows one to the rows of a finding. */
-export function Tables({ report, params }: PageProps) {
+export function Tables({ report, params }: { report: Pick<Report, "tables">; params: URLSearchParams }) {
   const name = params.get("table") ?? "";
   const about = report.tables[name];
   const full = Object.entries(report.tables).filter(([, table]) => table.count > 0);

@@ -1,10 +1,10 @@
 /** Every page, in the order of the navigation. A page is shown only where the recording has its data. */
 
-import type { ComponentType } from "preact";
 import { has } from "../components/TablePanel";
 import { ranksOf } from "../components/RankPicker";
 import { offline } from "../data/client";
 import type { Report } from "../data/types";
+import type { FramedPage } from "../shell/Frame";
 import { Cluster } from "./Cluster";
 import { Communication } from "./Communication";
 import { Flame } from "./Flame";
@@ -24,16 +24,10 @@ export interface PageProps {
   params: URLSearchParams;
 }
 
-export interface PageEntry {
-  /** Its name in the address: `#/overview`. */
-  id: string;
-  title: string;
+export interface PageEntry extends FramedPage<Report> {
   group: (typeof GROUPS)[number];
   /** Whether the recording has what it shows. */
   available: (report: Report) => boolean;
-  component: ComponentType<PageProps>;
-  /** Whether it takes the whole width and scrolls by itself. */
-  wide?: boolean;
 }
 
 export const GROUPS = ["Summary", "Device", "Host", "Memory", "Job", "Data"] as const;

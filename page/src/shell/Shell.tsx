@@ -1,18 +1,19 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
+import { Compared } from "../compare/Compared";
 import { Failure } from "../components/Failure";
 import { getReport, Refused } from "../data/client";
-import type { Progress, Report } from "../data/types";
+import type { ComparisonHead, Progress, Report } from "../data/types";
 import { GROUPS, PAGES } from "../pages/registry";
 import { Timeline } from "../timeline/Timeline";
 import { unchosen } from "./choices";
+import { Frame } from "./Frame";
 import { NoneYet, Picker } from "./Picker";
 import { href, place } from "./router";
-import { dark, switchTheme } from "./theme";
 
-/** Navigation beside the page that the address names. */
+/** The report, or the comparison, that the server has. */
 export function Shell() {
-  const report = useSignal<Report | null>(null);
+  const report = useSignal<Report | ComparisonHead | null>(null);
   const progress = useSignal<Progress | null>(null);
   const error = useSignal<Refused | null>(null);
   useEffect(() => {
@@ -25,50 +26,11 @@ export function Shell() {
   if (unchosen) return <NoneYet />;
   if (error.value) return <main class="alone"><Picker /><Failure error={error.value} /></main>;
   if (report.value === null) return place.value.page === "timeline" ? <Early progress={progress.value} /> : <Making progress={progress.value} />;
-  return <Opened report={report.value} />;
+  return "verdict" in report.value ? <Compared report={report.value} /> : <Opened report={report.value} />;
 }
 
 function Opened({ report }: { report: Report }) {
-  const main = useRef<HTMLElement>(null);
-  const shown = PAGES.filter((page) => page.available(report));
-  const current = shown.find((page) => page.id === place.value.page) ?? shown[0];
-  const title = current?.title ?? "";
-  useEffect(() => {
-    document.title = `${title} · ${report.page.title} · stepscope`;
-    main.current?.scrollTo(0, 0);
-  }, [title]);
-  const Component = current?.component;
-  return (
-    <div class="shell">
-      <nav aria-label="Pages">
-        <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip to the page</button>
-        <a class="brand" href={href("overview")}>stepscope</a>
-        <Picker />
-        {GROUPS.map((group) => {
-          const pages = shown.filter((page) => page.group === group);
-          return pages.length ? (
-            <div key={group}>
-              <h2>{group}</h2>
-              <ul>
-                {pages.map((page) => (
-                  <li key={page.id}>
-                    <a href={href(page.id)} aria-current={page === current ? "page" : undefined}>{page.title}</a>
-                  </li>
-                ))}
-              </ul>
-            </div>
-          ) : null;
-        })}
-        <footer>
-          <button type="button" onClick={switchTheme}>{dark.value ? "Light colours" : "Dark colours"}</button>
-          <small>stepscope {report.version}</small>
-        </footer>
-      </nav>
-      <main ref={main} tabIndex={-1} class={current?.wide ? "wide" : ""}>
-        {Component ? <Component report={report} params={place.value.params} /> : null}
-      </main>
-    </div>
-  );
+  return <Frame report={report} title={report.page.title} version={report.version} groups={GROUPS} pages={PAGES.filter((page) => page.available(report))} />;
 }
 
 /** The timeline needs no report: it is there while that is being made. */

@@ -43,7 +43,7 @@ export function Axis({ board }: { board: Board }) {
     <div class="tl-axis">
       <div class="tl-corner">
         <strong>{duration(view.to - view.from)}</strong>
-        <span class="aside" title="Start of the window">from {moment(Math.round(view.from - shift))}</span>
+        <span class="aside" title="Start of the window">from {moment(Math.round(view.from - (view.zero || shift)))}</span>
       </div>
       <div>
         <canvas ref={canvas} aria-hidden="true" onPointerDown={bar} onPointerMove={bar} />
@@ -63,10 +63,10 @@ function draw(ctx: CanvasRenderingContext2D, board: Board, width: number): void 
   ctx.fillRect((view.from - first) * scale, 0, Math.max((view.to - view.from) * scale, 4), BAR);
   ctx.font = FONT;
   ctx.textBaseline = "middle";
-  const { base, ticks } = ruler(view.from, view.to, width);
+  const { base, ticks } = ruler(view.from - view.zero, view.to - view.zero, width);
   ctx.fillStyle = palette.soft;
   for (const tick of ticks) {
-    const x = Math.round(view.x(tick.time));
+    const x = Math.round(view.x(tick.time + view.zero));
     ctx.fillRect(x, tick.major ? HEIGHT - 12 : HEIGHT - 5, 1, 12);
     if (tick.major && x < width - 60) ctx.fillText(tick.label, x + 4, HEIGHT - 8);
   }

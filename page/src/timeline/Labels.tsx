@@ -2,15 +2,15 @@ import type { Board } from "./board";
 import type { Row } from "./rows";
 
 /** Names of ranks, sections and tracks, with what folds, pins and hides them. */
-export function Labels({ board, rows }: { board: Board; rows: Row[] }) {
+export function Labels({ board, rows, tools }: { board: Board; rows: Row[]; tools: boolean }) {
   return (
     <ul class="tl-labels" aria-label="Tracks">
-      {rows.map((row) => <Label key={row.key} board={board} row={row} />)}
+      {rows.map((row) => <Label key={row.key} board={board} row={row} tools={tools} />)}
     </ul>
   );
 }
 
-function Label({ board, row }: { board: Board; row: Row }) {
+function Label({ board, row, tools }: { board: Board; row: Row; tools: boolean }) {
   const { track } = row;
   const pinned = row.form === "track" && track !== null && board.pinned.value.has(track.index);
   const folds = row.form !== "track" || track?.form === "events";
@@ -24,7 +24,7 @@ function Label({ board, row }: { board: Board; row: Row }) {
         </button>
       ) : <span class="tl-fold" />}
       <span class="tl-name" title={title}>{row.label}</span>
-      {row.form === "track" && track ? (
+      {tools && row.form === "track" && track ? (
         <span class="tl-tools">
           <button type="button" aria-pressed={pinned} aria-label={`Pin ${row.label}`} title="Pin to the top" onClick={() => board.pin(track.index)}>⊤</button>
           {pinned ? null : <button type="button" aria-label={`Hide ${row.label}`} title="Hide" onClick={() => board.hide(track.index)}>×</button>}

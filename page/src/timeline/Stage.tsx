@@ -14,10 +14,14 @@ interface StageProps {
   board: Board;
   rows: Row[];
   which: "pinned" | "scrolled";
+  /** What a screen reader calls it, where it is not the timeline's. */
+  label?: string;
+  /** Whether tracks can be pinned and hidden. */
+  tools?: boolean;
 }
 
 /** Tracks with their names on the left and a canvas on the right that scrolls with them. */
-export function Stage({ board, rows, which }: StageProps) {
+export function Stage({ board, rows, which, label, tools = true }: StageProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const now = useRef(rows);
@@ -112,13 +116,13 @@ export function Stage({ board, rows, which }: StageProps) {
   return (
     <div class={`tl-scroll ${which}`} ref={scroller} onScroll={() => board.redraw()}>
       <div class="tl-body" style={{ height: `${heightOf(rows)}px` }}>
-        <Labels board={board} rows={rows} />
+        <Labels board={board} rows={rows} tools={tools} />
         <div class="tl-stage">
           <canvas
             ref={canvas}
             class="tl-canvas"
             role="img"
-            aria-label={which === "pinned" ? "Pinned tracks" : "Tracks over time; the tab Events in view lists what is drawn"}
+            aria-label={label ?? (which === "pinned" ? "Pinned tracks" : "Tracks over time; the tab Events in view lists what is drawn")}
             {...pointers}
             onPointerMove={(event) => {
               pointers.onPointerMove(event);

@@ -10,11 +10,11 @@ import { Axis } from "./Axis";
 import { Board } from "./board";
 import { Bottom } from "./Bottom";
 import { Bar } from "./Bar";
-import { entriesOf, neighbour, tilesOf } from "./hit";
 import { Held, KEYS, pressed, type Actions } from "./keys";
 import { follow, paramsOf } from "./link";
 import { Stage } from "./Stage";
 import type { TimelineInfo } from "./types";
+import { first, step } from "./walk";
 
 /** Kept while other pages are shown, so that coming back finds everything as it was. */
 let kept: Board | null = null;
@@ -143,26 +143,4 @@ function useKeys(board: Board, main: { current: HTMLDivElement | null }, actions
       removeEventListener("blur", stop);
     };
   }, [board]);
-}
-
-function step(board: Board, way: "left" | "right" | "up" | "down"): void {
-  const chosen = board.selected.value;
-  const row = chosen && [...board.rows("pinned"), ...board.rows("scrolled")].find((one) => one.form === "track" && one.track?.index === chosen.track);
-  if (!chosen || !row) return;
-  const tiles = tilesOf(row, board.store, board.view, board.info.tile_bits, [board.info.first, board.info.last]);
-  const next = neighbour(row, tiles, { start: chosen.start, lane: chosen.lane ?? 0 }, way);
-  if (next) void board.choose(chosen.rank, next.event, "reveal");
-}
-
-/** Choose the first event in view, of the first track that has one. */
-function first(board: Board): void {
-  const { view, info } = board;
-  for (const row of [...board.rows("pinned"), ...board.rows("scrolled")]) {
-    if (row.form !== "track" || row.track?.form !== "events" || row.track.source === "steps") continue;
-    for (const one of entriesOf(row, tilesOf(row, board.store, view, info.tile_bits, [info.first, info.last]))) {
-      if (one.start + one.span < view.from || one.start > view.to) continue;
-      void board.choose(row.track.rank, one.event, "reveal");
-      return;
-    }
-  }
 }

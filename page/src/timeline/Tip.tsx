@@ -17,14 +17,14 @@ export function Tip({ board, hit, x, y }: { board: Board; hit: Hit; x: number; y
 
 function Words({ board, hit }: { board: Board; hit: Hit }) {
   const { info } = board;
-  if (hit.form === "line") return <span>{quantity(hit.value, hit.row.track?.source === "memory" ? "bytes" : "")} at {moment(hit.start)}</span>;
+  if (hit.form === "line") return <span>{quantity(hit.value, hit.row.track?.source === "memory" ? "bytes" : "")} at {moment(hit.start - board.view.zero)}</span>;
   if (hit.form === "shares") {
     return (
       <>
         {hit.shares.slice(0, 8).map(([label, ns]) => (
           <span><i style={{ background: board.palette.share(label) }} />{words(info.shares[label] ?? "")} {percent(ns / hit.span)}</span>
         ))}
-        <span class="aside">in {duration(hit.span)} at {moment(hit.start)}</span>
+        <span class="aside">in {duration(hit.span)} at {moment(hit.start - board.view.zero)}</span>
       </>
     );
   }
@@ -39,7 +39,7 @@ function Words({ board, hit }: { board: Board; hit: Hit }) {
   }
   return (
     <>
-      <span>{hit.span ? duration(hit.span) : "instant"} at {moment(hit.start)}</span>
+      <span>{hit.span ? duration(hit.span) : "instant"} at {moment(hit.start - board.view.zero)}</span>
       <span class="aside">{(info.kinds[hit.kind] ?? "").replace("kernel:", "kernel, ")}</span>
     </>
   );

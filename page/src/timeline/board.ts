@@ -53,11 +53,19 @@ export class Board {
   private known = 0;
   private colours: { dark: boolean; palette: Palette } | null = null;
 
-  constructor(readonly info: TimelineInfo) {
+  /** Called whenever something is about to be drawn anew. */
+  changed: (() => void) | null = null;
+
+  constructor(
+    readonly info: TimelineInfo,
+    /** What stands before addresses: empty, or the side of a comparison. */
+    readonly at = "",
+  ) {
     this.view = new View(info.first, info.last);
     this.store = new TileStore(
       () => this.arrived(),
       (error) => (this.error.value = error instanceof Refused ? error : new Refused(String(error))),
+      at,
     );
   }
 
@@ -91,6 +99,7 @@ export class Board {
 
   /** Draw with the next image. */
   redraw(): void {
+    this.changed?.();
     if (this.asked) return;
     this.asked = true;
     requestAnimationFrame(() => {
@@ -130,7 +139,7 @@ export class Board {
   /** Choose an event, by its rank and id, and show what is known of it. */
   async choose(rank: number, event: number, how: "stay" | "reveal" | "fit" = "stay"): Promise<void> {
     try {
-      const found = await getJson<Details>(`api/timeline/event?rank=${rank}&event=${event}`);
+      const found = await getJson<Details>(`${this.at}api/timeline/event?rank=${rank}&event=${event}`);
       this.details.value = found;
       this.selected.value = found.event;
       this.bottom.value = "details";
@@ -140,7 +149,7 @@ export class Board {
       if (track !== null && how !== "stay") this.bringUp(track, lane ?? 0);
       this.redraw();
       this.allFlows.value = false;
-      const flows = await getJson<Flows>(`api/timeline/flows?rank=${rank}&event=${event}`);
+      const flows = await getJson<Flows>(`${this.at}api/timeline/flows?rank=${rank}&event=${event}`);
       if (this.selected.value === found.event) this.flows.value = flows.flows;
       this.redraw();
     } catch (error) {

@@ -76,7 +76,7 @@ export function scrolledRows(info: TimelineInfo, choice: Choice, lanesOf: (track
   return placed(rows);
 }
 
-function trackRow(track: TrackInfo, level: number, choice: Choice, lanesOf: (track: number) => number | undefined, before: string): Row {
+export function trackRow(track: TrackInfo, level: number, choice: Choice, lanesOf: (track: number) => number | undefined, before: string): Row {
   const key = trackKey(track.index);
   const lanes = lanesOf(track.index) ?? 1;
   const small = track.form === "events" && (lanes > MANY_LANES) !== choice.turned.has(key);
@@ -84,7 +84,8 @@ function trackRow(track: TrackInfo, level: number, choice: Choice, lanesOf: (tra
   return { key, form: "track", label: before + track.label, track, level, y: 0, height, open: !small, small };
 }
 
-function placed(rows: Row[]): Row[] {
+/** Rows below each other. */
+export function placed(rows: Row[]): Row[] {
   let y = 0;
   for (const row of rows) {
     row.y = y;

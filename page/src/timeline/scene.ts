@@ -65,7 +65,7 @@ export class Scene {
   private grid({ ctx, view, palette }: Pen, scroll: number, height: number): void {
     ctx.fillStyle = palette.line;
     ctx.globalAlpha = 0.6;
-    for (const tick of ruler(view.from, view.to, view.width).ticks) if (tick.major) ctx.fillRect(Math.round(view.x(tick.time)), scroll, 1, height);
+    for (const tick of ruler(view.from - view.zero, view.to - view.zero, view.width).ticks) if (tick.major) ctx.fillRect(Math.round(view.x(tick.time + view.zero)), scroll, 1, height);
     ctx.globalAlpha = 1;
   }
 

@@ -37,6 +37,8 @@ export class TileStore {
   constructor(
     private readonly arrived: () => void,
     private readonly problem: (error: unknown) => void,
+    /** What stands before addresses. */
+    private readonly at = "",
   ) {}
 
   get(track: number, level: number, tile: number): Tile | undefined {
@@ -52,6 +54,13 @@ export class TileStore {
   /** Lanes of a track, once they are known. */
   lanesOf(track: number): number | undefined {
     return this.lanes.get(track);
+  }
+
+  /** What the tiles of a track of shares have, of those that are kept. */
+  labelsOf(track: number): Set<number> {
+    const found = new Set<number>();
+    for (const tile of this.kept.values()) if (tile.track === track) for (const label of tile.columns.keys()) found.add(Number(label));
+    return found;
   }
 
   get pending(): number {
@@ -89,7 +98,7 @@ export class TileStore {
     this.asking.push(mine);
     const since = performance.now();
     try {
-      const reply = await getBytes(`api/timeline/tiles?level=${level}&tile=${tile}&tracks=${tracks.join(",")}`, mine.abort.signal);
+      const reply = await getBytes(`${this.at}api/timeline/tiles?level=${level}&tile=${tile}&tracks=${tracks.join(",")}`, mine.abort.signal);
       this.latencies.push(performance.now() - since);
       for (const one of decode(reply)) this.keep(one);
     } catch (error) {

@@ -7,10 +7,12 @@ export class View {
   from: number;
   to: number;
   width = 1000;
+  /** Where the time axis has its 0. */
+  zero = 0;
 
   constructor(
-    readonly first: number,
-    readonly last: number,
+    public first: number,
+    public last: number,
   ) {
     [this.from, this.to] = this.whole();
   }

@@ -17,6 +17,7 @@ from stepscope.cli.comparing.compare import compare
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED
+from stepscope.cli.page.view import view
 from stepscope.cli.parse_ascend import parse_ascend
 from stepscope.cli.query import query
 from stepscope.cli.record import record
@@ -24,7 +25,6 @@ from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
 from stepscope.cli.speed import quick_process
-from stepscope.cli.view import view
 from stepscope.cli.whatif import whatif
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.leaving import wait_if_leaving

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from stepscope.comparison.comparable import differences, same_recording
 from stepscope.comparison.findings import FINDINGS, changes, findings_of, findings_table
@@ -19,6 +20,10 @@ from stepscope.comparison.verdict import step_times
 from stepscope.model.errors import UserError
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
+from stepscope.rules.finding import Finding
+
+#: Parts of the work, for who is told how far it is.
+_PARTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class CompareOptions:
         levels: Some of `LEVELS`; empty for all.
         details: Whether there are tables of pairs and kernels too, not only sums by name.
         shapes: Tell operators apart by the shapes of their inputs.
+        progress: Told what is being done, how many parts of the work are done, and of how many.
     """
 
     base_rank: int | None = None
@@ -48,6 +54,7 @@ class CompareOptions:
     levels: tuple[str, ...] = ()
     details: bool = True
     shapes: bool = False
+    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
 
 
 def confidence_of(wanted: float | None) -> float:
@@ -70,15 +77,22 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
         UserError: A side lacks the rank or step asked for.
     """
     options = options or CompareOptions()
+    note = options.progress
+    note("steps", 0, _PARTS)
     first, second = chosen_rank(base, new)
     sides = (
         side_of(base, _rank(base, options.base_rank, first), options.base_steps),
         side_of(new, _rank(new, options.rank, options.base_rank, second), options.steps),
     )
     wanted = tables_of_levels(options.levels, options.details)
+    note("what differs", 1, _PARTS)
     tables, lacking = level_tables(sides, wanted, options.names, options.shapes)
     parts = _parts(tables[STEP_PARTS.name]) if STEP_PARTS.name in tables else ()
-    found = tuple(findings_of(side) for side in sides) if options.findings else ((), ())
+    found: list[tuple[Finding, ...]] = [(), ()]
+    for i, side in enumerate(sides if options.findings else ()):
+        note(f"findings of the {('base', 'new side')[i]}", 2 + i, _PARTS)
+        found[i] = findings_of(side)
+    note("the verdict", _PARTS - 1, _PARTS)
     base_summary, new_summary = (summary_of(side) for side in sides)
     timed = step_times(base_summary, new_summary, options.confidence)
     different = () if same_recording(*sides) else differences(

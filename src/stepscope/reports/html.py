@@ -37,7 +37,7 @@ def document(shown: Outline, tables: Iterable[str]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="referrer" content="no-referrer">\n',
             f"<title>{escape(shown.title)} · stepscope</title>\n<style>{style}</style>\n</head>\n<body>\n",
-            *_plain(shown, tables),
+            *plain(shown, tables),
             f"<script>{script}</script>\n</body>\n</html>\n",
         )
     )
@@ -45,7 +45,7 @@ def document(shown: Outline, tables: Iterable[str]) -> str:
 
 def content(report: Contents, top: int = 10, rows: int = MOST_ROWS) -> Iterator[str]:
     """The page and `rows` of all tables without document, style and script: for who needs them without a script."""
-    return _plain(outline(report, top), tables_html(report, _ALL, rows))
+    return plain(outline(report, top), tables_html(report, _ALL, rows))
 
 
 def title(report: Contents) -> str:
@@ -65,7 +65,8 @@ def fragment(report: Contents, top: int = 10) -> str:
     )
 
 
-def _plain(shown: Outline, tables: Iterable[str]) -> Iterator[str]:
+def plain(shown: Outline, tables: Iterable[str]) -> Iterator[str]:
+    """A page and all tables below it without document, style and script."""
     yield '<div class="stepscope">\n'
     yield from _contents(shown)
     yield "<main>\n"

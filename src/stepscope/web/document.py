@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from stepscope import __version__
 from stepscope.reports import json
+from stepscope.reports.blocks import Outline
 from stepscope.reports.contents import Contents
 from stepscope.reports.outline import outline
 from stepscope.reports.sections.views import short_kernel
@@ -49,23 +50,28 @@ def head(report: Contents) -> dict[str, Any]:
     return {
         **json.head_values(report),
         "version": __version__,
-        "page": {
-            "title": shown.title,
-            "facts": list(shown.facts),
-            "figures": [asdict(figure) for figure in shown.figures],
-            "sections": [
-                {
-                    "title": section.title,
-                    "aside": section.aside,
-                    "blocks": [{"kind": type(block).__name__.lower(), **asdict(block)} for block in section.blocks],
-                }
-                for section in shown.sections
-            ],
-        },
+        "page": page_of(shown),
         "tables": {
             name: {key: value for key, value in json.about_table(report, name, table).items() if key != "columns"}
             | {"count": len(table)}
             for name, table in report.tables.items()
         },
         **json.conclusions(report),
+    }
+
+
+def page_of(shown: Outline) -> dict[str, Any]:
+    """An outline as JSON values."""
+    return {
+        "title": shown.title,
+        "facts": list(shown.facts),
+        "figures": [asdict(figure) for figure in shown.figures],
+        "sections": [
+            {
+                "title": section.title,
+                "aside": section.aside,
+                "blocks": [{"kind": type(block).__name__.lower(), **asdict(block)} for block in section.blocks],
+            }
+            for section in shown.sections
+        ],
     }

@@ -33,7 +33,7 @@ def new_token() -> str:
 class Guard:
     """Refuses requests under a foreign host name, of other methods, or to data without the token; sets the policy.
 
-    The built page itself holds nothing of a recording and needs no token; everything below `api/` does.
+    The built page itself holds nothing of a recording and needs no token; everything below an `api/` does.
     """
 
     def __init__(
@@ -84,7 +84,8 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _refused(405, "this server only answers questions")
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if self._token is not None and path.lstrip("/").startswith("api/") and not self._knows(scope, headers):
+        # Pages of comparisons have those of both recordings below them: `base/api/report`.
+        if self._token is not None and "api" in path.split("/") and not self._knows(scope, headers):
             return _refused(403, "the token is missing or wrong; open the address that `stepscope view` printed")
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +14,11 @@ from stepscope.cli.analyze import Html, Json, Markdown, Top, Xlsx
 from stepscope.cli.comparing.gates import FailOn
 from stepscope.cli.comparing.sweep import At, By, Csv
 from stepscope.cli.options import NoCache, Store
+from stepscope.cli.page.serving import AllowedHosts, Host, NoBrowser, Port, listening_at
 
 if TYPE_CHECKING:
     from stepscope.comparison.result import Comparison
+    from stepscope.model.trace import Trace
 
 Inputs = Annotated[
     list[Path],
@@ -55,6 +58,7 @@ Level = Annotated[
 ]  # fmt: skip
 InputShape = Annotated[bool, typer.Option("--input-shape", help="Tell operators apart by the shapes of their inputs.")]
 NoDetails = Annotated[bool, typer.Option("--no-details", help="Only sums by name: no pairs of calls, no kernels.")]
+View = Annotated[bool, typer.Option("--view", help="Open the comparison in a browser, timelines of both included.")]
 
 
 def compare(
@@ -82,14 +86,19 @@ def compare(
     level: Level = None,
     input_shape: InputShape = False,
     no_details: NoDetails = False,
+    view: View = False,
+    port: Port = 0,
+    host: Host = "127.0.0.1",
+    allowed_host: AllowedHosts = None,
+    no_browser: NoBrowser = False,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
     """Compare two recordings: whether NEW is faster than BASE, and what the difference is made of.
 
-    Prints a page to the terminal, or writes the files asked for instead. With one input, the options starting with
-    --base say which of its ranks, steps, runs or spans is the base. More than two inputs are a sweep: throughput, parts
-    of the step and memory by batch size or number of ranks.
+    Prints a page to the terminal, or writes the files asked for instead, or serves it until it is interrupted. With
+    one input, the options starting with --base say which of its ranks, steps, runs or spans is the base. More than two
+    inputs are a sweep: throughput, parts of the step and memory by batch size or number of ranks.
     """
     from stepscope.cli.comparing.files import wanted_files
     from stepscope.cli.comparing.gates import judged, leave, limits_of
@@ -104,6 +113,7 @@ def compare(
             "--fail-on": fail_on, "--map": map_, "--level": level, "--input-shape": input_shape, "--top": top,
             "--no-details": no_details, "--confidence": confidence, "--step": step, "--base-step": base_step,
             "--base-rank": base_rank is not None, "--base-run": base_run is not None, "--base-span": base_span,
+            "--view": view,
         }  # fmt: skip
         sweep(paths, wanted, at, by, rank, inputs, refused)
         return
@@ -111,6 +121,8 @@ def compare(
     from stepscope.comparison.matching.names import read_names
     from stepscope.model.errors import UserError
 
+    if view and (wanted or limits):
+        raise UserError("--view serves the comparison, and neither writes files nor judges limits")
     if len(paths) == 1 and not (base_step or any(one is not None for one in (base_rank, base_run, base_span))):
         hint = "give a second one, or --base-rank, --base-step, --base-run or --base-span"
         raise UserError("one recording has nothing to be compared with", hint=hint)
@@ -124,11 +136,20 @@ def compare(
         first["run"] = base_run
     if base_span is not None:
         first["span"] = base_span
-    with open_input(paths[:1], **first) as base, open_input(paths[-1:], **inputs) as new:
+    with (
+        listening_at(host, port, allowed_host or (), not no_browser) if view else nullcontext() as served,
+        open_input(paths[:1], **first, locked=view) as base,
+        open_input(paths[-1:], **inputs, locked=view) as new,
+    ):
+        if served is not None:
+            from stepscope.web.compared.app import create_app
+
+            served(lambda token, hosts: create_app(base, new, token, options=options, hosts=hosts))
+            return
         comparison = compare_traces(base, new, options)
-    if wanted:
-        _write(comparison, wanted, paths, top or 10)
-    else:
+        if wanted:
+            _write(comparison, (base, new), wanted, paths, top or 10)
+    if not wanted:
         _print(comparison, top or 10)
     leave(judged(limits, comparison.metrics))
 
@@ -142,7 +163,9 @@ def _print(comparison: Comparison, top: int) -> None:
     terminal.write_page(outline(comparison, top), sys.stdout)
 
 
-def _write(comparison: Comparison, wanted: Mapping[str, Path], inputs: Sequence[Path], top: int) -> None:
+def _write(
+    comparison: Comparison, traces: tuple[Trace, Trace], wanted: Mapping[str, Path], inputs: Sequence[Path], top: int
+) -> None:
     from stepscope.cli.comparing.files import write_files
     from stepscope.reports.compared import written
 
@@ -151,9 +174,13 @@ def _write(comparison: Comparison, wanted: Mapping[str, Path], inputs: Sequence[
 
         workbook.write(comparison, path)
 
-    write_files(
-        wanted, inputs, {kind: partial(text, comparison, top) for kind, text in written.TEXTS.items()}, workbook
-    )
+    def html() -> str:
+        from stepscope.web.compared import saved
+
+        return saved.document(comparison, *traces, top)
+
+    texts = {kind: partial(text, comparison, top) for kind, text in written.TEXTS.items()}
+    write_files(wanted, inputs, {**texts, "html": html}, workbook)
 
 
 def _levels(given: str | None) -> tuple[str, ...]:

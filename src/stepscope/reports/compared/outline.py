@@ -103,10 +103,13 @@ def _figures(comparison: Comparison) -> tuple[Figure, ...]:
     bounds = f"{one.confidence:.0%} interval {one.low:.3f} to {one.high:.3f}"
     if one.method == "rates":
         bounds = f"time for the same work; {one.low:.3f} to {one.high:.3f}"
+    what, steps = "Step", (plural(times.base_steps, "step"), plural(times.new_steps, "step"))
+    if times.unit == "window":
+        what, steps = "Recording", ("", "")
     return (
         Figure("Verdict", comparison.verdict),
-        Figure("Step, base", duration(times.base_ns), plural(times.base_steps, "step")),
-        Figure("Step, new", duration(times.new_ns), plural(times.new_steps, "step")),
+        Figure(f"{what}, base", duration(times.base_ns), steps[0]),
+        Figure(f"{what}, new", duration(times.new_ns), steps[1]),
         Figure("Ratio", f"{one.ratio:.3f}", bounds),
         Figure("Difference", percent(one.ratio - 1)),
     )

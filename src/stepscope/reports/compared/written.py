@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from stepscope.comparison.result import Comparison
-from stepscope.reports import html, markdown
+from stepscope.reports import markdown
 from stepscope.reports.compared.outline import outline
-from stepscope.reports.html_tables import listed_html
 
 
 def json_text(comparison: Comparison, top: int = 10) -> str:
@@ -23,11 +22,4 @@ def markdown_text(comparison: Comparison, top: int = 10) -> str:
     return markdown.page_text(outline(comparison, top))
 
 
-def html_text(comparison: Comparison, top: int = 10) -> str:
-    """The page with all tables, as one HTML file that works offline."""
-    return html.document(outline(comparison, top), listed_html(comparison.tables, "All tables"))
-
-
-TEXTS: Final[Mapping[str, Callable[[Comparison, int], str]]] = {
-    "json": json_text, "markdown": markdown_text, "html": html_text,
-}  # fmt: skip
+TEXTS: Final[Mapping[str, Callable[[Comparison, int], str]]] = {"json": json_text, "markdown": markdown_text}

@@ -1,0 +1,38 @@
+import { offline, sidePage } from "../data/client";
+import type { ComparisonHead } from "../data/types";
+import { Tables } from "../pages/Tables";
+import { Frame, type FramedPage } from "../shell/Frame";
+import { has } from "../components/TablePanel";
+import { Compare } from "./Compare";
+import { Differences, SPLITS } from "./Differences";
+import { TreePage } from "./TreePage";
+
+interface ComparedPage extends FramedPage<ComparisonHead> {
+  available: (report: ComparisonHead) => boolean;
+}
+
+const GROUPS = ["Comparison", "Data"] as const;
+const PAGES: readonly ComparedPage[] = [
+  { id: "compare", title: "Compare", group: "Comparison", available: () => true, component: Compare },
+  { id: "tree", title: "Call tree", group: "Comparison", available: (report) => has(report, "compute_calls"), component: TreePage },
+  { id: "differences", title: "Differences", group: "Comparison", available: (report) => has(report, ...SPLITS.flatMap((one) => one.tables)), component: Differences },
+  { id: "tables", title: "All tables", group: "Data", available: () => true, component: Tables },
+];
+
+/** Two recordings side by side; the page of either is below that of the comparison. */
+export function Compared({ report }: { report: ComparisonHead }) {
+  return (
+    <Frame
+      report={report} title={report.page.title} version={report.version} groups={GROUPS} pages={PAGES.filter((page) => page.available(report))}
+      beside={offline ? null : (
+        <div>
+          <h2>Recordings</h2>
+          <ul>
+            <li><a href={sidePage("base", "")}>Base</a></li>
+            <li><a href={sidePage("new", "")}>New</a></li>
+          </ul>
+        </div>
+      )}
+    />
+  );
+}

@@ -1,0 +1,136 @@
+import "../timeline/timeline.css";
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Failure } from "../components/Failure";
+import { duration, visible } from "../components/format";
+import { getJson, offline, Refused, sidePage } from "../data/client";
+import type { ComparisonHead, SideName } from "../data/types";
+import { Axis } from "../timeline/Axis";
+import { EventsPanel } from "../timeline/EventsPanel";
+import { Held, pressed } from "../timeline/keys";
+import { Stage } from "../timeline/Stage";
+import { words } from "../timeline/Tip";
+import type { TimelineInfo } from "../timeline/types";
+import { first, step } from "../timeline/walk";
+import { Pair, SideBoard } from "./pair";
+import { PairRange } from "./PairRange";
+
+const SIDES: readonly SideName[] = ["base", "new"];
+
+/** A step of either side on one time axis, which begins where the step does. */
+export function PairTimeline({ sides }: { sides: ComparisonHead["sides"] }) {
+  const pair = useSignal<Pair | null>(null);
+  const error = useSignal<Refused | null>(null);
+  useEffect(() => {
+    Promise.all(SIDES.map((side) => getJson<TimelineInfo>(`${side}/api/timeline`))).then(
+      (infos) => {
+        const [base, made] = SIDES.map((side, i) => new SideBoard(infos[i]!, side, sides[side]));
+        const found = new Pair([base!, made!]);
+        found.align([sides.base.typical ?? 0, sides.new.typical ?? 0]);
+        // For tests, which can't see into a canvas.
+        Object.assign(window, { stepscopePair: found });
+        pair.value = found;
+      },
+      (problem) => (error.value = problem instanceof Refused ? problem : new Refused(String(problem))),
+    );
+  }, []);
+  const unit = sides.base.unit === "window" ? "the recordings, from their starts" : "a typical step of each, from its start";
+  return (
+    <section class="part" aria-label="Timelines">
+      <h2>Timelines <span class="aside">{unit}</span></h2>
+      {error.value ? <Failure error={error.value} /> : pair.value ? <Opened pair={pair.value} /> : <p class="aside" aria-busy="true">loading the timelines</p>}
+    </section>
+  );
+}
+
+function Opened({ pair }: { pair: Pair }) {
+  const [base] = pair.boards;
+  const positions = useSignal<[number, number]>([pair.boards[0].about.typical ?? 0, pair.boards[1].about.typical ?? 0]);
+  const host = useSignal(false);
+  const table = useSignal(false);
+  const active = pair.boards.find((board) => board.selected.value) ?? base;
+  const held = useRef(new Held(base));
+  const zoom = (factor: number) => { base.view.zoom(factor); base.redraw(); };
+  useEffect(() => () => held.current.stop(), []);
+  const down = (event: KeyboardEvent) => {
+    if ((event.target as HTMLElement).closest("button, select, a") && event.key !== "Escape") return;
+    if (event.key === "0" || event.key === "Escape") { pair.boards.forEach((board) => board.clear()); pair.show(); }
+    else if (!pressed(active, held.current, { neighbour: (way) => step(active, way), first: () => first(active), find: () => undefined, help: () => undefined }, event)) return;
+    event.preventDefault();
+  };
+  return (
+    <figure class="pair">
+      <div class="tools">
+        {pair.boards.map((board, i) => board.about.moments.length > 1 ? (
+          <label class="picker">
+            {board.side}{" "}
+            <select value={positions.value[i]} onChange={(event) => {
+              positions.value = positions.value.map((one, at) => (at === i ? Number(event.currentTarget.value) : one)) as [number, number];
+              pair.align(positions.value);
+            }}>
+              {board.about.moments.map(([number, from, to], at) => <option value={at}>step {number}, {duration(to - from)}{at === board.about.typical ? ", typical" : ""}</option>)}
+            </select>
+          </label>
+        ) : null)}
+        <span class="grow" />
+        <button type="button" aria-pressed={host.value} onClick={() => { host.value = !host.value; for (const board of pair.boards) { board.host = host.value; board.lanes.value++; } }}>Host calls</button>
+        <button type="button" aria-label="Zoom out" onClick={() => zoom(2)}>−</button>
+        <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>+</button>
+        <button type="button" onClick={() => pair.show()}>Both steps</button>
+      </div>
+      <div class="pair-box" tabIndex={0} role="group" aria-label="Timelines of both sides; W, S, A and D zoom and move, Enter chooses an event" onKeyDown={down}
+        onKeyUp={(event) => held.current.release(event.key.length === 1 ? event.key.toLowerCase() : event.key)} onBlur={() => held.current.stop()}>
+        <Axis board={base} />
+        {pair.boards.map((board) => <Half key={board.side} board={board} />)}
+      </div>
+      <Colours pair={pair} />
+      {pair.boards.map((board) => (board.error.value ? <Failure error={board.error.value} /> : null))}
+      <div aria-live="polite">
+        {pair.boards.map((board) => <Chosen board={board} />)}
+        {base.range.value ? <PairRange pair={pair} range={base.range.value} /> : <p class="aside">Drag to compare a range of time; Ctrl and wheel, or W and S, zoom; Shift and drag, or A and D, move.</p>}
+      </div>
+      <details class="lesser" onToggle={(event) => (table.value = event.currentTarget.open)}>
+        <summary>What is drawn, as tables</summary>
+        {table.value ? pair.boards.map((board) => <><h3>{board.side}</h3><EventsPanel board={board} /></>) : null}
+      </details>
+    </figure>
+  );
+}
+
+function Half({ board }: { board: SideBoard }) {
+  const rows = useMemo(() => board.rows("scrolled"), [board.turned.value, board.lanes.value, board.host]);
+  return (
+    <div class="half">
+      <h3 class="half-name">{board.side}</h3>
+      <Stage board={board} rows={rows} which="scrolled" tools={false} label={`Tracks of the ${board.side} side over time; the tables below have what is drawn`} />
+    </div>
+  );
+}
+
+/** What the colours of the devices' time stand for, as far as the window has them. */
+function Colours({ pair }: { pair: Pair }) {
+  const [base] = pair.boards;
+  void [base.moved.value, pair.boards[1].moved.value];
+  const seen = new Set<number>();
+  for (const board of pair.boards) {
+    for (const row of board.rows("scrolled")) {
+      if (row.track?.form === "shares") for (const label of board.store.labelsOf(row.track.index)) seen.add(label);
+    }
+  }
+  return (
+    <p class="colours aside">
+      {[...seen].sort((a, b) => a - b).map((label) => <span><i class="tl-key" style={{ background: base.palette.share(label) }} />{words(base.info.shares[label] ?? "")}</span>)}
+    </p>
+  );
+}
+
+function Chosen({ board }: { board: SideBoard }) {
+  const event = board.selected.value;
+  if (!event) return null;
+  return (
+    <p>
+      <strong>{board.side}</strong>: {visible(event.name)}, {event.dur === null ? "no duration" : duration(event.dur)}, {duration(event.start - board.view.zero)} after the start{" "}
+      {offline ? null : <a href={sidePage(board.side, `#/timeline?rank=${event.rank}&event=${event.id}`)}>in the whole timeline</a>}
+    </p>
+  );
+}

@@ -1,0 +1,47 @@
+import { duration } from "../components/format";
+import type { ComparisonHead, SideName } from "../data/types";
+
+const [LEFT, WIDTH, ROW] = [52, 560, 34];
+const SIDES: readonly SideName[] = ["base", "new"];
+
+/** How long each step took: a dot per step, a line at the median. */
+export function StepStrip({ sides, times }: { sides: ComparisonHead["sides"]; times: ComparisonHead["step_time"] }) {
+  const lengths = SIDES.map((side) => sides[side].moments.map(([, from, to]) => to - from));
+  const all = lengths.flat();
+  if (times.unit === "window" || all.length < 3) return null;
+  const [least, most] = [Math.min(...all), Math.max(...all)];
+  const air = (most - least || most) * 0.06;
+  const [low, high] = [Math.max(0, least - air), most + air];
+  const x = (ns: number) => LEFT + ((WIDTH - LEFT - 14) * (ns - low)) / (high - low || 1);
+  const medians = [times.base_median_ns, times.new_median_ns];
+  return (
+    <figure class="strip">
+      <figcaption>Steps <span class="aside">a dot each, and their median</span></figcaption>
+      <svg viewBox={`0 0 ${WIDTH} ${2 * ROW + 26}`} role="img" aria-label={SIDES.map((side, i) => `${side}: ${lengths[i]!.length} steps, median ${duration(medians[i])}`).join("; ")}>
+        {SIDES.map((side, i) => (
+          <g>
+            <text x="0" y={ROW * i + ROW / 2 + 4}>{side}</text>
+            <line class="rule" x1={LEFT} x2={WIDTH} y1={ROW * (i + 1)} y2={ROW * (i + 1)} />
+            {lengths[i]!.map((ns, n) => (
+              <circle class={`c${i}`} cx={x(ns)} cy={ROW * i + ROW / 2 + (n % 3) * 4 - 4} r="4.5"><title>{`${side}, step ${sides[side].moments[n]![0]}: ${duration(ns)}`}</title></circle>
+            ))}
+            <line class="median" x1={x(medians[i]!)} x2={x(medians[i]!)} y1={ROW * i + 3} y2={ROW * i + ROW - 3} />
+          </g>
+        ))}
+        <text x={x(least)} y={2 * ROW + 18} text-anchor="start">{duration(least)}</text>
+        <text x={x(most)} y={2 * ROW + 18} text-anchor="end">{duration(most)}</text>
+      </svg>
+      <details class="lesser">
+        <summary>Steps as a table</summary>
+        <div class="scroll" tabIndex={0} role="group" aria-label="Steps">
+          <table class="grid">
+            <thead><tr><th scope="col">side</th><th scope="col" class="n">step</th><th scope="col" class="n">length</th></tr></thead>
+            <tbody>
+              {SIDES.flatMap((side) => sides[side].moments.map(([step, from, to]) => <tr><th scope="row">{side}</th><td class="n">{step}</td><td class="n">{duration(to - from)}</td></tr>))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  );
+}

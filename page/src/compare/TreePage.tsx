@@ -1,0 +1,89 @@
+import "./compare.css";
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { Failure } from "../components/Failure";
+import { duration, NONE, visible } from "../components/format";
+import { useTable } from "../components/TablePanel";
+import type { ComparisonHead } from "../data/types";
+import { href } from "../shell/router";
+import { treeOf, type Node } from "./tree";
+
+/** What is open at first: nodes that differ by at least this share of the largest difference, this deep at most. */
+const SHOWN = 0.2;
+const DEEP = 6;
+/** Children shown before the reader asks for all. */
+const FEW = 20;
+
+/** Compute by module and operator, each with all that it encloses; what differs most comes first. */
+export function TreePage({ report }: { report: ComparisonHead }) {
+  const calls = useTable("compute_calls");
+  const modules = useTable("compute_modules");
+  const roots = useMemo(() => (calls.table ? treeOf(calls.table, modules.table) : []), [calls.table, modules.table]);
+  if (calls.error) return <Failure error={calls.error} />;
+  return (
+    <>
+      <h1>Call tree</h1>
+      <p class="prose">Compute {report.step_time.unit === "window" ? "of the whole recordings" : "per step"}, by the calls around what was launched: each row has all that it encloses. The backward pass is below no module. The same as a table: <a href={href("differences", { tab: "calls" })}>Calls</a>.</p>
+      {calls.table ? <Tree roots={roots} /> : <p class="aside" aria-busy="true">loading the tree</p>}
+    </>
+  );
+}
+
+function Tree({ roots }: { roots: Node[] }) {
+  const largest = useMemo(() => Math.max(1, largestOf(roots)), [roots]);
+  const turned = useSignal<ReadonlySet<string>>(new Set());
+  const whole = useSignal<ReadonlySet<string>>(new Set());
+  const opened = (node: Node, depth: number) => (apart(node) >= SHOWN * largest && depth < DEEP) !== turned.value.has(node.key);
+  const turn = (set: typeof turned, key: string) => {
+    const next = new Set(set.value);
+    if (!next.delete(key)) next.add(key);
+    set.value = next;
+  };
+  const listed = (nodes: Node[], depth: number, above: string): preact.ComponentChildren[] => {
+    const shown = whole.value.has(above) ? nodes : nodes.slice(0, FEW);
+    const rows = shown.flatMap((node) => [
+      <tr key={node.key}>
+        <th scope="row" style={{ paddingLeft: `${0.2 + 1.1 * depth}rem` }}>
+          {node.children.length ? (
+            <button type="button" class="fold" aria-expanded={opened(node, depth)} onClick={() => turn(turned, node.key)}>{visible(node.name)}</button>
+          ) : <span class="leaf">{visible(node.name)}</span>}
+        </th>
+        <td>{node.match && node.match !== "same" && node.match !== "rest" ? <span class="change">{node.match}</span> : null}</td>
+        <td class="n">{duration(node.base)}</td><td class="n">{duration(node.made)}</td>
+        <td class="n"><span class={node.made > node.base ? "longer" : node.made < node.base ? "shorter" : ""}>{node.made > node.base ? "+" : ""}{duration(node.made - node.base)}</span></td>
+        <td><Lean value={(node.made - node.base) / largest} /></td>
+        <td class="n">{node.base ? (node.made / node.base).toFixed(2) : NONE}</td>
+      </tr>,
+      ...(node.children.length && opened(node, depth) ? listed(node.children, depth + 1, node.key) : []),
+    ]);
+    const left = nodes.length - shown.length;
+    return left ? [...rows, <tr key={`${above} more`}><td style={{ paddingLeft: `${1.3 + 1.1 * depth}rem` }} colSpan={7}><button type="button" onClick={() => turn(whole, above)}>{left.toLocaleString("en-US")} more that differ less</button></td></tr>] : rows;
+  };
+  return (
+    <div class="scroll" tabIndex={0} role="group" aria-label="Call tree">
+      <table class="grid tree">
+        <thead>
+          <tr>
+            <th scope="col">call</th><th scope="col">match</th><th scope="col" class="n">base</th><th scope="col" class="n">new</th>
+            <th scope="col" class="n">difference</th><td /><th scope="col" class="n">ratio</th>
+          </tr>
+        </thead>
+        <tbody>{listed(roots, 0, "")}</tbody>
+      </table>
+    </div>
+  );
+}
+
+const apart = (node: Node): number => Math.abs(node.made - node.base);
+const largestOf = (nodes: readonly Node[]): number => nodes.reduce((most, node) => Math.max(most, apart(node), largestOf(node.children)), 0);
+
+/** A difference as a bar from the middle: to the right what is longer. */
+function Lean({ value }: { value: number }) {
+  const wide = Math.min(50, 50 * Math.abs(value));
+  return (
+    <svg class="lean" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" width="100" height="10" />
+      <rect class={value > 0 ? "longer" : "shorter"} x={value > 0 ? 50 : 50 - wide} width={wide} height="10" />
+    </svg>
+  );
+}

@@ -1,0 +1,69 @@
+import type { ComponentChildren, ComponentType } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Picker } from "./Picker";
+import { href, place } from "./router";
+import { dark, switchTheme } from "./theme";
+
+export interface FramedPage<T> {
+  /** Its name in the address: `#/overview`. */
+  id: string;
+  title: string;
+  group: string;
+  component: ComponentType<{ report: T; params: URLSearchParams }>;
+  /** Whether it takes the whole width and scrolls by itself. */
+  wide?: boolean;
+}
+
+interface FrameProps<T> {
+  report: T;
+  title: string;
+  version: string;
+  groups: readonly string[];
+  pages: readonly FramedPage<T>[];
+  /** What else the navigation leads to. */
+  beside?: ComponentChildren;
+}
+
+/** Navigation beside the page that the address names. */
+export function Frame<T>({ report, title, version, groups, pages, beside }: FrameProps<T>) {
+  const main = useRef<HTMLElement>(null);
+  const current = pages.find((page) => page.id === place.value.page) ?? pages[0];
+  const name = current?.title ?? "";
+  useEffect(() => {
+    document.title = `${name} · ${title} · stepscope`;
+    main.current?.scrollTo(0, 0);
+  }, [name]);
+  const Component = current?.component;
+  return (
+    <div class="shell">
+      <nav aria-label="Pages">
+        <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip to the page</button>
+        <a class="brand" href={href(pages[0]?.id ?? "")}>stepscope</a>
+        <Picker />
+        {groups.map((group) => {
+          const mine = pages.filter((page) => page.group === group);
+          return mine.length ? (
+            <div key={group}>
+              <h2>{group}</h2>
+              <ul>
+                {mine.map((page) => (
+                  <li key={page.id}>
+                    <a href={href(page.id)} aria-current={page === current ? "page" : undefined}>{page.title}</a>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ) : null;
+        })}
+        {beside}
+        <footer>
+          <button type="button" onClick={switchTheme}>{dark.value ? "Light colours" : "Dark colours"}</button>
+          <small>stepscope {version}</small>
+        </footer>
+      </nav>
+      <main ref={main} tabIndex={-1} class={current?.wide ? "wide" : ""}>
+        {Component ? <Component report={report} params={place.value.params} /> : null}
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,1 @@
+"""The commands that open a page in a browser, and what they share."""

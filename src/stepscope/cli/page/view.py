@@ -1,0 +1,43 @@
+"""``stepscope view``: the page in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from stepscope.cli.options import Ignore, NoCache, PathList, Run, Select, Span, Store, Thresholds
+from stepscope.cli.page.serving import AllowedHosts, Host, NoBrowser, Port, listening_at
+
+
+def view(
+    ctx: typer.Context,
+    paths: PathList,
+    port: Port = 0,
+    host: Host = "127.0.0.1",
+    allowed_host: AllowedHosts = None,
+    no_browser: NoBrowser = False,
+    select: Select = None,
+    ignore: Ignore = None,
+    set_: Thresholds = None,
+    run: Run = None,
+    span: Span = None,
+    no_cache: NoCache = False,
+    store: Store = None,
+) -> None:
+    """Open the report in a browser: findings, step budget, timeline and all tables.
+
+    Prints its address, and serves the page until it is interrupted.
+    """
+    from stepscope.cli.opening import open_input
+    from stepscope.reports.build import ReportOptions
+    from stepscope.rules import settings
+    from stepscope.web.app import create_app
+
+    rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
+    options = ReportOptions(rules=rules, strict=bool(ctx.obj))
+    with (
+        listening_at(host, port, allowed_host or (), not no_browser) as served,
+        open_input(paths, cache=not no_cache, store=store, run=run, span=span, locked=True) as trace,
+    ):
+        served(lambda token, hosts: create_app(trace, token, options=options, hosts=hosts))

@@ -1,0 +1,1 @@
+"""The page of a comparison: two recordings side by side, with the page of either below it."""
