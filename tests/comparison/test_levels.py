@@ -11,7 +11,7 @@ from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.reports.compared import workbook
-from support import Facts, recorded_trace
+from support import Facts
 
 
 def job(scale: int = 1, *, memory: bool = True) -> Trace:
@@ -44,7 +44,7 @@ def test_host_time_collectives_and_memory() -> None:
 def test_levels_choose_tables() -> None:
     options = CompareOptions(findings=False, levels=("operators", "kernels"), details=False, shapes=True)
     found = compare_traces(job(), job(2), options)
-    assert set(found.tables) == {"step_parts", "compute_operators"}
+    assert set(found.tables) == {"step_parts", "compute_operators", "kernel_types"}
     names = {row["operator"] for row in found.table("compute_operators").records()}
     assert names == {"=evil::mm [[8,8]]", "=evil::mm [[16,8]]"}
     with pytest.raises(UserError, match="no level 'operator'; did you mean operators"):
@@ -81,7 +81,8 @@ def test_the_workbook(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(tmp_path / "compare.xlsx")
     assert book.sheetnames == [
         "Summary", "OverallMetrics", "OperatorCompareStatistic", "OperatorCompare", "MemoryCompareStatistic",
-        "CommunicationCompare", "ApiCompare", "KernelCompare",
+        "MemoryCompare", "CommunicationCompare", "ApiCompare", "KernelCompare", "KernelTypeCompare",
+        "KernelOperatorCompare",
     ]  # fmt: skip
     sheet = book["ApiCompare"]
     heads = [cell.value for cell in sheet[3]]
@@ -90,21 +91,29 @@ def test_the_workbook(tmp_path: Path) -> None:
     assert sheet["B4"].data_type == "s"
     assert sheet.cell(4, heads.index("Diff Ratio") + 1).value == 2
     assert sheet.auto_filter.ref
-    assert len(sheet.conditional_formatting) == 3
+    assert len(sheet.conditional_formatting) == 4
+    sheet = book["KernelCompare"]
+    assert [cell.value for cell in sheet[5]][1:7] == ["sgemm", "[[8,8]]", 0.3, 0.3, 0.3, 0.3]
 
 
-def test_sums_of_a_recorded_job() -> None:
-    """The numbers of msprof-analyze for the same two ranks: CommunicationCompare and ApiCompare."""
-    trace = recorded_trace("ascend", "alexnet_ddp_level1_text")
-    options = CompareOptions(base_rank=0, rank=1, findings=False, levels=("communication", "api", "memory"))
-    found = compare_traces(trace, trace, options)
-    comm = {row["task"]: row for row in found.table("communication").records()}
-    assert (comm[None]["base_count"], comm[None]["base_ns"], comm[None]["new_ns"]) == (4, 105_991_878, 100_375_286)
-    assert (comm["wait"]["base_count"], comm["copy"]["base_count"]) == (112, 36)
-    api = {row["name"]: row for row in found.table("api").records()}
-    assert round(api["aten::to"]["base_ns"] / 1e6, 2) == 8.4
-    assert round(api["aten::to"]["new_self_ns"] / 1e6, 2) == 0.69
-    assert sum(found.table("memory").column("diff_bytes")) == 0
+def test_sheet_of_modules(tmp_path: Path) -> None:
+    facts = Facts()
+    facts.step(0, 0, 2000)
+    facts.host("module", "nn.Module: Net_0", 0, 900)
+    facts.host("module", "nn.Module: Linear_0", 100, 300)
+    facts.host("op", "aten::mm", 150, 100)
+    facts.kernel("sgemm", 600, 300, launch=(160, 20))
+    facts.kernel("gelu", 900, 100, launch=(500, 20))
+    trace = facts.trace()
+    workbook.write(compare_traces(trace, trace, CompareOptions(findings=False)), tmp_path / "compare.xlsx")
+    rows = [[cell.value for cell in row] for row in openpyxl.load_workbook(tmp_path / "compare.xlsx")["ModuleCompare"]]
+    assert rows[2][1:6] == ["Module Class", "Module Level", "Module Name", "Operator Name", "Kernel Details"]
+    assert [row[1:7] for row in rows[3:7]] == [
+        ["Net_0", 0, "Net_0", "[ TOTAL ]", "", 0.1],
+        ["Net_0", 0, "Net_0", "", "gelu", 0.1],
+        ["Linear_0", 1, "Net_0 / Linear_0", "[ TOTAL ]", "", 0.3],
+        ["Linear_0", 1, "Net_0 / Linear_0", "aten::mm", "sgemm", 0.3],
+    ]
 
 
 def test_memory_without_steps_and_devices() -> None:

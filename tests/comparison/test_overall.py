@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from stepscope.comparison.parts.kernel_categories import category_of
 from stepscope.comparison.parts.overall import overall_sums, overall_table
 from stepscope.comparison.side import side_of
 from stepscope.model.trace import Trace
 from support import Facts, recorded_trace, shared
 
 #: What that tool gets wrong, or does not know, see docs/compare.md.
-DIFFERENT = {"SDMA", "Free", "Group 0 Communication", "Transmit"}
+DIFFERENT = {"SDMA", "Free", "Transmit"}
 
 
 def records(base: Trace, new: Trace) -> dict[str, dict[str, Any]]:
@@ -28,7 +29,7 @@ def test_numbers_of_the_compare_tool() -> None:
     with expected.open(encoding="utf-8") as file:
         rows = list(csv.reader(file))[3:]
     known = {row[0].strip(): row for row in rows}
-    assert set(known) - set(found) == {"Group 0 Communication", "Transmit"}
+    assert set(known) - set(found) == {"Transmit"}
     assert set(found) - set(known) == {"SDMA"}
     for name in set(known) - DIFFERENT:
         row, [_, base, share, number, new, _, new_number, _, ratio] = found[name], known[name]
@@ -60,3 +61,36 @@ def test_rows_add_up() -> None:
     assert (found["Cube"], found["Vector (No Trans)"]) == ((100, 1), (50, 1))
     assert (found["Uncovered Communication Time"][0], found["Free Time"][0], found["E2E Time"][0]) == (70, 280, 900)
     assert (found["SDMA"][0], found["Free"][0]) == (50, 230)
+
+
+def test_groups_that_communicate_at_once() -> None:
+    facts = Facts()
+    facts.step(0, 0, 2000)
+    facts.kernel("sgemm", 100, 200, launch=(10, 10))
+    for number, (at, group) in enumerate([(200, "data"), (500, "tensor"), (550, "data")]):
+        kernel = facts.kernel("ncclDevKernel", at, 200, launch=(20 + number, 1), stream=str(8 + number))
+        facts.row("collectives", event=kernel, group=group, collective="all_reduce", bytes=8)
+    trace = facts.trace()
+    found = {name: row["base_ns"] for name, row in records(trace, trace).items()}
+    assert found["Uncovered Communication Time"] == 350
+    assert (found["Group 0 Communication"], found["Group 1 Communication"]) == (300, 200)
+    assert found["Uncovered Communication Overlapped"] == 150
+
+
+@pytest.mark.parametrize(
+    ("kernel", "operator", "op_type", "key"),
+    [
+        ("pagedattentionkernel", None, "pagedattentionmaskndkernel", ("Page Attention", "")),
+        ("allgathermatmul_1", None, "allgathermatmul", ("MC2", "")),
+        ("x", None, "flashattentionscore", ("Flash Attention (Forward)", "Cube")),
+        ("x", None, "flashattentionscoregrad", ("Flash Attention (Backward)", "Cube")),
+        ("x", None, "conv2dbackpropfilter", ("Conv (Backward)", "Cube")),
+        ("x", None, "matmulv2", ("Matmul", "Cube")),
+        ("x", ("Conv", True), "matmulv2", ("Conv (Backward)", "Vector")),
+        ("x", None, "", ("Vector", "No Trans")),
+    ],
+)
+def test_categories_of_kernels(
+    kernel: str, operator: tuple[str, bool] | None, op_type: str, key: tuple[str, str]
+) -> None:
+    assert category_of(kernel, cube=False, operator=operator, op_type=op_type) == ("kernels", *key)

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.comparison.findings import FINDINGS
-from stepscope.comparison.matching.tree_tables import COMPUTE_CALLS, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES
-from stepscope.comparison.parts.besides import API, COMMUNICATION, MEMORY
+from stepscope.comparison.matching.tree_tables import (
+    COMPUTE_CALLS,
+    COMPUTE_MODULE_CLASSES,
+    COMPUTE_MODULES,
+    MEMORY_CALLS,
+)
+from stepscope.comparison.parts.allocations import MEMORY
+from stepscope.comparison.parts.besides import API, COMMUNICATION
+from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES
 from stepscope.comparison.parts.overall import OVERALL
 from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
@@ -19,5 +26,6 @@ from stepscope.comparison.sweep.tables import SWEEP, SWEEP_PARTS
 
 COMPARISON_TABLES: Final = (
     STEP_PARTS, STEP_PHASES, FINDINGS, COMPUTE_CLASSES, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES, COMPUTE_OPERATORS,
-    COMPUTE_CALLS, COMPUTE_KERNELS, COMMUNICATION, MEMORY, API, OVERALL, SWEEP, SWEEP_PARTS,
+    COMPUTE_CALLS, COMPUTE_KERNELS, KERNEL_SHAPES, KERNEL_TYPES, COMMUNICATION, MEMORY, MEMORY_CALLS,
+    API, OVERALL, SWEEP, SWEEP_PARTS,
 )  # fmt: skip

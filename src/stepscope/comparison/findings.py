@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from stepscope.comparison.side import ComparedSide
 from stepscope.comparison.verdict import MARGIN
-from stepscope.model.schema import Column, TableSchema, text
+from stepscope.model.schema import Column, TableSchema, ns, text
 from stepscope.model.table import Table
 from stepscope.rules.engine import Diagnosing
 from stepscope.rules.finding import Finding
@@ -25,7 +25,7 @@ FINDINGS: Final = TableSchema(
         text("title", "What is wrong: on the new side, else on the base."),
         Column("base_cost_ns", "int64", "Price on the base; null where it has none.", "ns", True),
         Column("new_cost_ns", "int64", "Price on the new side; null where it has none.", "ns", True),
-        Column("diff_ns", "int64", "Price on the new side minus that on the base.", "ns"),
+        ns("diff_ns", "Price on the new side minus that on the base.", signed=True),
     ),
 )
 

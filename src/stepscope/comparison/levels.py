@@ -6,21 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from stepscope.comparison.matching.call_tree import call_tree
-from stepscope.comparison.matching.tree_tables import tree_tables
+from stepscope.comparison.matching.call_tree import allocation_charges, call_tree, compute_charges
+from stepscope.comparison.matching.tree_tables import MEMORY_CALLS, memory_calls, tree_tables
 from stepscope.comparison.parts import splits
+from stepscope.comparison.parts.allocations import MEMORY, memory_sums, memory_table, step_allocations
 from stepscope.comparison.parts.amounts import Amount
-from stepscope.comparison.parts.besides import (
-    API,
-    COMMUNICATION,
-    MEMORY,
-    api_table,
-    communication_sums,
-    host_time,
-    memory_sums,
-    memory_table,
-)
+from stepscope.comparison.parts.besides import API, COMMUNICATION, api_table, communication_sums, host_time
 from stepscope.comparison.parts.charged import charged
+from stepscope.comparison.parts.durations import durations_table
+from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES, kernel_shapes, kernel_types
 from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_table
 from stepscope.comparison.parts.part_sums import PartKey, part_sums, phase_sums
 from stepscope.comparison.parts.tables import (
@@ -48,12 +42,12 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "operators": ("compute_operators", "compute_calls"),
     "modules": ("compute_module_classes", "compute_modules"),
     "communication": ("communication",),
-    "memory": ("memory",),
-    "kernels": ("compute_kernels",),
+    "memory": ("memory", "memory_calls"),
+    "kernels": ("compute_kernels", "kernel_shapes", "kernel_types"),
     "api": ("api",),
 }
 #: Tables of pairs rather than of sums by name.
-DETAILS: Final = ("compute_calls", "compute_modules", "compute_kernels")
+DETAILS: Final = ("compute_calls", "compute_modules", "compute_kernels", "kernel_shapes", "memory_calls")
 
 
 def tables_of_levels(levels: Sequence[str], details: bool) -> frozenset[str]:
@@ -90,9 +84,14 @@ def level_tables(
     if all(side.unit in ("step", "window") for side in sides):
         tables |= _compute(sides, wanted, names, shapes)
     if COMMUNICATION.name in wanted and (found := _both(sides, communication_sums, COMMUNICATION.name, lacking)):
-        tables[COMMUNICATION.name] = table_of_amounts(COMMUNICATION, found[0], found[1], times)
+        tables[COMMUNICATION.name] = durations_table(COMMUNICATION, found[0], found[1], times)
     if MEMORY.name in wanted and (held := _both(sides, memory_sums, MEMORY.name, lacking)):
-        tables[MEMORY.name] = memory_table(splits.renamed(held[0], names), held[1], _steps(sides))
+        mapped = (splits.renamed(held[0][0], names), splits.renamed(held[0][1], names))
+        tables[MEMORY.name] = memory_table(mapped, held[1], _steps(sides))
+    if MEMORY_CALLS.name in wanted and MEMORY.name in tables:
+        trees = [call_tree(side, allocation_charges(side, step_allocations(side))) for side in sides]
+        if any(tree.children for tree in trees):  # a memory snapshot has no calls
+            tables[MEMORY_CALLS.name] = memory_calls(trees[0], trees[1], _steps(sides), names)
     if API.name in wanted and (called := _both(sides, host_time, API.name, lacking)):
         tables[API.name] = api_table(called[0], called[1], _steps(sides))
     return tables, tuple(lacking)
@@ -117,8 +116,14 @@ def _compute(sides: Sides, wanted: frozenset[str], names: Mapping[str, str], sha
         if schema.name in wanted:
             base, new = (split(side.trace, work) for side, work in zip(sides, works, strict=True))
             tables[schema.name] = table_of_amounts(schema, splits.renamed(base, names), new, times)
+    for schema, ask in ((KERNEL_SHAPES, kernel_shapes), (KERNEL_TYPES, kernel_types)):
+        if schema.name in wanted:
+            sums = [ask(side) for side in sides]
+            tables[schema.name] = durations_table(schema, splits.renamed(sums[0], names), sums[1], times)
     if wanted & {*LEVELS["modules"], "compute_calls"}:
-        base_tree, new_tree = (call_tree(side, work) for side, work in zip(sides, works, strict=True))
+        base_tree, new_tree = (
+            call_tree(side, compute_charges(side, work)) for side, work in zip(sides, works, strict=True)
+        )
         made = tree_tables(base_tree, new_tree, times, names)
         tables |= {name: table for name, table in made.items() if name in wanted}
     return tables

@@ -44,8 +44,8 @@ def memory_operators(trace: Trace) -> Table:
         made = np.flatnonzero(levels.bytes > 0)
         if levels.device is None or not made.size:
             continue
-        operator = _operators(trace, levels.owner[made])
-        freed, lifetime = _lifetimes(levels, made)
+        operator = allocating_operators(trace, levels.owner[made])
+        freed, lifetime = lifetimes(levels, made)
         groups = Groups.by(operator)
         columns = (
             texts(trace, operator[groups.first]), groups.count.tolist(), groups.sum(levels.bytes[made]).tolist(),
@@ -60,19 +60,25 @@ def memory_operators(trace: Trace) -> Table:
     return Table.from_rows(MEMORY_OPERATORS, rows)
 
 
-def _operators(trace: Trace, owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`name_id` of the innermost operator around each of these events, -1 if there is none."""
+def enclosing(trace: Trace, events: NDArray[np.int64], *categories: str) -> NDArray[np.int64]:
+    """Positions in `Spans` of the innermost event of these categories around each event, itself included; else -1."""
     spans = Spans(trace)
-    is_op = spans.of("op")
-    at = spans.rows(owners).astype(np.int64)
-    while (going := np.flatnonzero(at >= 0)[~is_op[at[at >= 0]]]).size:
+    wanted = spans.of(*categories)
+    at = spans.rows(events).astype(np.int64)
+    while (going := np.flatnonzero(at >= 0)[~wanted[at[at >= 0]]]).size:
         at[going] = spans.around[at[going]]
+    return at
+
+
+def allocating_operators(trace: Trace, owners: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`name_id` of the innermost operator around each of these events, -1 if there is none."""
+    at = enclosing(trace, owners, "op")
     found = np.full(at.size, -1, np.int64)
-    found[at >= 0] = spans.name[at[at >= 0]]
+    found[at >= 0] = Spans(trace).name[at[at >= 0]]
     return found
 
 
-def _lifetimes(levels: MemoryLevels, made: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def lifetimes(levels: MemoryLevels, made: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Whether each allocation was freed, and after how long: the next change at its address is its free."""
     order = np.lexsort((np.arange(levels.ts.size), levels.address))
     after = np.full(levels.ts.size, -1, np.int64)

@@ -1,4 +1,4 @@
-"""The tree of modules, ranges and operators of a side, with the compute that each of them launched itself."""
+"""The tree of modules, ranges and operators of a side, with what each of them launched or allocated itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.host.modules import paths_of
+from stepscope.analyses.memory.memory_operators import enclosing
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.host_tree import HostTree, host_trees
+from stepscope.comparison.parts.allocations import StepAllocations
 from stepscope.comparison.parts.amounts import Amount
 from stepscope.comparison.parts.charged import BUSY, ChargedWork
 from stepscope.comparison.side import ComparedSide
@@ -33,7 +35,8 @@ class CallNode:
         name: Name; numbers in names of ranges are `#`.
         kind: module, annotation or op.
         children: By name and kind, in the order of their first call.
-        own: Compute that it launched itself, in no module, range or operator inside it; how many kernels.
+        own: What it launched or allocated itself, in no module, range or operator inside it; how many.
+        kernels: Names of kernels that it launched itself, with their part of `own`.
         calls: How often it was called in the side's steps.
     """
 
@@ -41,10 +44,11 @@ class CallNode:
     kind: str
     children: dict[tuple[str, str], CallNode] = field(default_factory=dict)
     own: Amount = field(default_factory=Amount)
+    kernels: dict[str, Amount] = field(default_factory=dict)
     calls: int = 0
 
     def total(self) -> int:
-        """Compute launched in it, ns over all steps."""
+        """What was launched or allocated in it, over all steps."""
         return self.own.ns + sum(child.total() for child in self.children.values())
 
     def walk(self) -> Iterator[CallNode]:
@@ -54,17 +58,48 @@ class CallNode:
             yield from child.walk()
 
 
-def call_tree(side: ComparedSide, work: ChargedWork) -> CallNode:
-    """The tree below a root, whose own compute is what nothing launched as far as the recording shows."""
-    root = CallNode("", "root")
-    names, spans = side.trace.once(names_by_id), Spans(side.trace)
+@dataclass(frozen=True, slots=True, eq=False)
+class CallCharges:
+    """What n kernels or allocations are charged to the calls around them.
+
+    Attributes:
+        holder: int64[n], event that launched or made it; -1 if unknown.
+        amount: int64[n], ns or bytes.
+        count: int64[n], 1 where it counts.
+        name: int64[n], `name_id` of the kernel; -1 for none.
+    """
+
+    holder: NDArray[np.int64]
+    amount: NDArray[np.int64]
+    count: NDArray[np.int64]
+    name: NDArray[np.int64]
+
+
+def compute_charges(side: ComparedSide, work: ChargedWork) -> CallCharges:
+    """The compute kernels of a side's steps."""
     chosen = np.flatnonzero((work.part == BUSY.index("compute")) & (work.inside | (work.ns > 0)))
     op = work.work.op[chosen]
     rows = side.trace.columns(_MODULE_SQL)
     order = np.argsort(rows["event"], kind="stable")
     at = order[np.searchsorted(rows["event"], work.work.event[chosen], sorter=order)]
-    holder = np.where(op >= 0, op, rows["module"][at])
-    left = np.ones(chosen.size, np.bool_)
+    holder = np.where(op >= 0, op, rows["module"][at]).astype(np.int64)
+    count = work.inside[chosen].astype(np.int64)
+    return CallCharges(holder, work.ns[chosen], count, work.work.name[chosen].astype(np.int64))
+
+
+def allocation_charges(side: ComparedSide, made: StepAllocations) -> CallCharges:
+    """The allocations of a side's steps, each charged to the innermost call around it."""
+    at = enclosing(side.trace, made.owner, *_CATEGORIES)
+    holder = np.full(at.size, -1, np.int64)
+    holder[at >= 0] = Spans(side.trace).id[at[at >= 0]]
+    return CallCharges(holder, made.bytes, np.ones_like(made.bytes), np.full(made.bytes.size, -1))
+
+
+def call_tree(side: ComparedSide, charges: CallCharges) -> CallNode:
+    """The tree below a root, whose own amount is what no call accounts for as far as the recording shows."""
+    root = CallNode("", "root")
+    names, spans = side.trace.once(names_by_id), Spans(side.trace)
+    left = np.ones(charges.holder.size, np.bool_)
     for tree in host_trees(side.trace, _CATEGORIES):
         if not tree.id.size:
             continue
@@ -73,22 +108,27 @@ def call_tree(side: ComparedSide, work: ChargedWork) -> CallNode:
         calls = np.bincount(node_of[inside], minlength=len(nodes))
         for node, number in zip(nodes, calls.tolist(), strict=True):
             node.calls += number
-        position = np.where(left, tree.positions(holder), -1)
+        position = np.where(left, tree.positions(charges.holder), -1)
         here = np.flatnonzero(position >= 0)
         left[here] = False
-        _charge(nodes, node_of[position[here]], work, chosen[here])
-    rest = chosen[left]
-    root.own += Amount(int(work.ns[rest].sum()), int(work.inside[rest].sum()))
+        _charge(nodes, node_of[position[here]], charges, here, names)
+    _charge([root], np.zeros(int(left.sum()), np.int64), charges, np.flatnonzero(left), names)
     return root
 
 
-def _charge(nodes: list[CallNode], owner: NDArray[np.int64], work: ChargedWork, at: NDArray[np.int64]) -> None:
+def _charge(
+    nodes: list[CallNode], owner: NDArray[np.int64], charges: CallCharges, at: NDArray[np.int64], names: dict[int, str]
+) -> None:
     if not at.size:
         return
-    groups = Groups.by(owner)
-    ns, count = groups.sum(work.ns[at]).tolist(), groups.sum(work.inside[at]).tolist()
-    for node, time, number in zip(owner[groups.first].tolist(), ns, count, strict=True):
-        nodes[node].own += Amount(time, number)
+    groups = Groups.by(owner, charges.name[at])
+    amount, count = groups.sum(charges.amount[at]).tolist(), groups.sum(charges.count[at]).tolist()
+    kernels = charges.name[at][groups.first].tolist()
+    for node, kernel, *pair in zip(owner[groups.first].tolist(), kernels, amount, count, strict=True):
+        nodes[node].own += Amount(*pair)
+        if kernel >= 0:
+            name = names.get(kernel, "")
+            nodes[node].kernels[name] = nodes[node].kernels.get(name, Amount()) + Amount(*pair)
 
 
 def _add(root: CallNode, tree: HostTree, names: dict[int, str]) -> tuple[list[CallNode], NDArray[np.int64]]:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from stepscope.comparison.matching.alignment import AlignedPair, aligned
 from stepscope.comparison.matching.call_tree import CallNode
-from stepscope.comparison.parts.amounts import BESIDE, Amount, beside
+from stepscope.comparison.parts.allocations import BESIDE_BYTES
+from stepscope.comparison.parts.amounts import BESIDE, Amount, Beside, beside
 from stepscope.model.schema import Column, TableSchema, ns, text
 from stepscope.model.table import Table
 
@@ -44,8 +45,21 @@ COMPUTE_CALLS: Final = TableSchema(
     "Compute by operator within the calls around it, aligned by the tree of calls. base_ns and new_ns are of kernels "
     "that it launched itself, and add up to the part compute. Rows without compute are left out.",
     (text("name", "The operator, module or range; `(no operator)` for kernels that none launched."), *_PATHS, _MATCH,
-     *BESIDE),
+     *BESIDE,
+     text("module", "Path of the innermost module or range around it, on the base if that has it; null outside.",
+          nullable=True),
+     Column("base_kernels", "string[]", "Kernels that it launched itself on the base, the eight that take longest."),
+     Column("new_kernels", "string[]", "The same on the new side.")),
 )  # fmt: skip
+MEMORY_CALLS: Final = TableSchema(
+    "memory_calls",
+    "Device memory allocated per step by operator within the calls around it, aligned by the tree of calls, the "
+    "largest difference first. Rows add up to those of `memory`.",
+    (text("name", "The operator, module or range; `(no operator)` for what none allocated."), *_PATHS, _MATCH,
+     *BESIDE_BYTES),
+)  # fmt: skip
+#: Kernels named of a call.
+_MOST_KERNELS: Final = 8
 #: PyTorch numbers the modules of a class.
 _INSTANCE: Final = re.compile(r"_\d+(?= / |$)")
 #: The row of what lies in no call.
@@ -70,15 +84,52 @@ def tree_tables(base: CallNode, new: CallNode, times: tuple[int, int], names: Ma
     }
 
 
-def _calls(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> Table:
+def memory_calls(base: CallNode, new: CallNode, times: tuple[int, int], names: Mapping[str, str]) -> Table:
+    """Compare allocations by call.
+
+    Args:
+        base: Root of the base's tree, with bytes.
+        new: Root of the new side's tree.
+        times: Steps of either side.
+        names: Names of the new side by those of the base.
+    """
+    pairs = aligned(base, new, names)
+    rows = [(*_words(pairs, row.key, "(no operator)"), *row.values) for row in _own(base, new, pairs, times)]
+    return Table.from_rows(MEMORY_CALLS, rows)
+
+
+def _own(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> list[Beside[int]]:
+    """What each pair of calls accounts for itself, without those that account for nothing."""
     left = {_REST: base.own} | {i: pair.base.own for i, pair in enumerate(pairs) if pair.base is not None}
     right = {_REST: new.own} | {i: pair.new.own for i, pair in enumerate(pairs) if pair.new is not None}
-    rows = [
-        (*_words(pairs, row.key, "(no operator)"), *row.values)
-        for row in beside(left, right, times)
-        if left.get(row.key, Amount()).ns or right.get(row.key, Amount()).ns
-    ]
+    none = Amount()
+    rows = beside(left, right, times)
+    return [row for row in rows if left.get(row.key, none).ns or right.get(row.key, none).ns]
+
+
+def _calls(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> Table:
+    modules = [{pair.base_path for pair in pairs if pair.node.kind != "op"},
+               {pair.new_path for pair in pairs if pair.node.kind != "op"}]  # fmt: skip
+    rows = []
+    for row in _own(base, new, pairs, times):
+        words = _words(pairs, row.key, "(no operator)")
+        path, known = (words[1], modules[0]) if words[1] else (words[2], modules[1])
+        nodes = (base, new) if row.key == _REST else (pairs[row.key].base, pairs[row.key].new)
+        rows.append((*words, *row.values, _module_of(path or "", known), *map(_kernels, nodes)))
     return Table.from_rows(COMPUTE_CALLS, rows)
+
+
+def _module_of(path: str, modules: set[str]) -> str | None:
+    """The longest beginning of a path that is a module's or range's."""
+    while path and path not in modules:
+        path = path.rpartition(" / ")[0]
+    return path or None
+
+
+def _kernels(node: CallNode | None) -> list[str]:
+    if node is None:
+        return []
+    return sorted(node.kernels, key=lambda name: (-node.kernels[name].ns, name))[:_MOST_KERNELS]
 
 
 def _modules(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> Table:

@@ -66,7 +66,7 @@ class Beside(Generic[K]):
 BESIDE = (
     ns("base_ns", "Time per step of the base; 0 where it has none."),
     ns("new_ns", "Time per step of the new one; 0 where it has none."),
-    ns("diff_ns", "new_ns - base_ns."),
+    ns("diff_ns", "new_ns - base_ns.", signed=True),
     Column("ratio", "float64", "new_ns / base_ns; null where base_ns is 0.", "", True),
     Column("base_count", "float64", "How many per step of the base.", "count"),
     Column("new_count", "float64", "How many per step of the new one.", "count"),

@@ -1,17 +1,16 @@
-"""Both sides beside each other in host time, collectives and memory."""
+"""Both sides beside each other in host time and collectives."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any, Final
 
 from stepscope.analyses.host.operators import operators
-from stepscope.analyses.memory.memory_operators import memory_operators
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.comparison.parts.amounts import BESIDE, Amount, beside
+from stepscope.comparison.parts.durations import BESIDE_DURATIONS, Durations, merged
 from stepscope.comparison.side import ComparedSide
 from stepscope.model.errors import MissingInputError
-from stepscope.model.schema import Column, TableSchema, ns, text
+from stepscope.model.schema import TableSchema, ns, text
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 
@@ -26,26 +25,17 @@ COMMUNICATION: Final = TableSchema(
     "Collectives, and the tasks that they consist of where these are recorded, per step: sums of durations, whether "
     "compute hides them or not.",
     (text("name", "The collective."), text("task", "Kind of task, as in `comm_tasks`; null for the collectives.",
-                                           nullable=True), *BESIDE),
+                                           nullable=True), *BESIDE_DURATIONS),
 )  # fmt: skip
-MEMORY: Final = TableSchema(
-    "memory",
-    "Device memory allocated per step by operator, the largest difference first.",
-    (
-        text("name", "Innermost operator around the allocation; `(no operator)` outside operators."),
-        Column("base_bytes", "int64", "Bytes allocated per step of the base.", "bytes"),
-        Column("new_bytes", "int64", "The same of the new one.", "bytes"),
-        Column("diff_bytes", "int64", "new_bytes - base_bytes.", "bytes"),
-        Column("ratio", "float64", "new_bytes / base_bytes; null where base_bytes is 0.", "", True),
-        *BESIDE[4:],
-    ),
-)
-_TASKS_SQL: Final = """
-SELECT c.collective, t.kind, e.dur, e.step FROM comm_tasks t
-JOIN spans e ON e.id = t.event JOIN collectives c ON c.event = t.collective
+_SUMS: Final = "sum(coalesce(d.dur, 0)), count(*), max(coalesce(d.dur, 0)), min(coalesce(d.dur, 0))"
+_COLLECTIVES_SQL: Final = f"""
+SELECT c.collective, NULL, {_SUMS} FROM collectives c JOIN kernels d USING (event)
+WHERE list_contains($steps, d.step) GROUP BY 1
 """
-_COLLECTIVES_SQL: Final = """
-SELECT c.collective, k.dur, k.step FROM collectives c JOIN kernels k USING (event)
+_TASKS_SQL: Final = f"""
+SELECT c.collective, t.kind, {_SUMS} FROM comm_tasks t JOIN spans d ON d.id = t.event
+JOIN collectives c ON c.event = t.collective JOIN kernels k ON k.event = c.event
+WHERE list_contains($steps, k.step) GROUP BY 1, 2
 """
 
 
@@ -73,39 +63,17 @@ def api_table(first: list[dict[str, Any]], second: list[dict[str, Any]], times: 
     return Table.from_rows(API, rows)
 
 
-def communication_sums(side: ComparedSide) -> dict[tuple[str, str | None], Amount]:
-    """Sums of collectives and their tasks within a side's steps.
+def communication_sums(side: ComparedSide) -> dict[Any, Durations]:
+    """Durations of collectives and of their tasks within a side's steps.
 
     Raises:
         MissingInputError: The recording has no collective.
     """
-    sums: defaultdict[tuple[str, str | None], Amount] = defaultdict(Amount)
-    wanted = set(side.steps)
-    for row in side.trace.rows(_COLLECTIVES_SQL):
-        if row["step"] in wanted:
-            sums[row["collective"], None] += Amount(row["dur"] or 0, 1)
-    if not sums:
+    steps = {"steps": list(side.steps)}
+    rows = [tuple(row.values()) for query in (_COLLECTIVES_SQL, _TASKS_SQL) for row in side.trace.rows(query, steps)]
+    if not rows:
         raise MissingInputError.of("collectives")
-    for row in side.trace.rows(_TASKS_SQL):
-        sums[row["collective"], row["kind"]] += Amount(row["dur"] or 0, 1)
-    return dict(sums)
-
-
-def memory_sums(side: ComparedSide) -> dict[tuple[str], Amount]:
-    """Bytes and number of allocations by operator within a side's steps.
-
-    Raises:
-        MissingInputError: The recording has no allocations of device memory.
-    """
-    sums: defaultdict[tuple[str], Amount] = defaultdict(Amount)
-    for row in memory_operators(_within(side)).records():
-        sums[(row["name"] or "(no operator)",)] += Amount(row["bytes"], row["count"])
-    return dict(sums)
-
-
-def memory_table(base: dict[Any, Amount], new: dict[Any, Amount], times: tuple[int, int]) -> Table:
-    """Compare allocations by operator."""
-    return Table.from_rows(MEMORY, [(*row.key, *row.values) for row in beside(base, new, times)])
+    return merged(rows, 2)
 
 
 def _within(side: ComparedSide) -> Trace:

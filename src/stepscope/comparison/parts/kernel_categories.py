@@ -20,24 +20,40 @@ _OPERATORS: Final = (
     ("Conv", ("aten::conv",)),
     ("Matmul", ("aten::addmm", "aten::bmm", "aten::mm", "aten::matmul")),
 )  # fmt: skip
+#: Kernels of an NPU that multiply and communicate at once, by their lower-case types.
+_FUSED: Final = ("allgathermatmul", "matmulreducescatter", "matmulallreduce")
 _BACKWARD: Final = ("bwd", "backward", "back", "grad")
 _TRANSFORMS: Final = ("cast", "transdata", "transpose")
 _CUBE_SQL: Final = """
 SELECT event, max(value) > 0 AS cube FROM kernel_metrics
 WHERE metric IN ('aic_mac_time', 'aic_total_time') GROUP BY 1
 """
+_TYPES_SQL: Final = "SELECT event, lower(op_type) AS op_type FROM kernels WHERE op_type IS NOT NULL"
 #: Part, category and unit.
 Key = tuple[str, str, str]
 
 
-def category_of(kernel: str, cube: bool, operator: tuple[str, bool] | None) -> Key:
-    """Part, category and unit of a kernel, by its lower-case name, its unit and the operator around it."""
+def category_of(kernel: str, cube: bool, operator: tuple[str, bool] | None, op_type: str = "") -> Key:
+    """Part, category and unit of a kernel, by its lower-case name, its unit, the operator around it and its type."""
+    if "pagedattention" in op_type:
+        return "kernels", "Page Attention", ""
+    if op_type in _FUSED:
+        return "kernels", "MC2", ""
     if kernel.startswith("aclnninplacecopy") and "tensormove" in kernel:
         return "kernels", "SDMA (Tensor Move)", ""
     if operator is not None:
         name, backward = operator
         direction = "" if name == "Matmul" else " (Backward)" if backward else " (Forward)"
         return "kernels", name + direction, "Cube" if cube else "Vector"
+    # Where no operator is recorded, the type of an NPU's kernel tells.
+    if "flashattention" in op_type or "fusedinferattention" in op_type:
+        backward = any(word in op_type for word in _BACKWARD)
+        return "kernels", f"Flash Attention ({'Backward' if backward else 'Forward'})", "Cube"
+    if op_type.startswith("conv"):
+        backward = any(word in op_type for word in (*_BACKWARD, "backprop"))
+        return "kernels", f"Conv ({'Backward' if backward else 'Forward'})", "Cube"
+    if "matmul" in op_type:
+        return "kernels", "Matmul", "Cube"
     if cube:
         return "kernels", "Cube", ""
     return "kernels", "Vector", "Trans" if any(word in kernel for word in _TRANSFORMS) else "No Trans"
@@ -50,6 +66,12 @@ def cubes(trace: Trace, work: DeviceWork, at: NDArray[np.int64]) -> NDArray[np.o
         return work.is_class("gemm", "convolution", "attention")[at].astype(object)
     known = dict(zip(rows["event"].tolist(), rows["cube"].astype(bool).tolist(), strict=True))
     return np.array([known.get(event) for event in work.event[at].tolist()], object)
+
+
+def kernel_types_of(trace: Trace, work: DeviceWork, at: NDArray[np.int64]) -> list[str]:
+    """The lower-case type of each kernel, as an NPU's library calls it; empty where not recorded."""
+    known = {row["event"]: row["op_type"] for row in trace.rows(_TYPES_SQL)}
+    return [known.get(event, "") for event in work.event[at].tolist()] if known else [""] * at.size
 
 
 def kernel_operators(trace: Trace, work: DeviceWork, at: NDArray[np.int64]) -> list[tuple[str, bool] | None]:

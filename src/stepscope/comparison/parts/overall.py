@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.comparison.parts.amounts import Amount
-from stepscope.comparison.parts.kernel_categories import Key, category_of, cubes, kernel_operators
+from stepscope.comparison.parts.comm_groups import group_numbers, group_times
+from stepscope.comparison.parts.kernel_categories import Key, category_of, cubes, kernel_operators, kernel_types_of
 from stepscope.comparison.side import ComparedSide
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork
@@ -35,7 +36,7 @@ OVERALL: Final = TableSchema(
         ns("new_ns", "Time of the new side."),
         fraction("new_share", "new_ns as a share of the whole."),
         count("new_count", "Kernels of the new side; 0 where they are not counted."),
-        ns("diff_ns", "new_ns - base_ns."),
+        ns("diff_ns", "new_ns - base_ns.", signed=True),
         Column("ratio", "float64", "new_ns / base_ns; null where base_ns is 0.", "", True),
     ),
 )
@@ -44,11 +45,13 @@ OVERALL: Final = TableSchema(
 def overall_sums(side: ComparedSide) -> dict[Key, Amount]:
     """Sums of a side by part, category and unit, in ns.
 
-    Parts are computing, communication, copy, free and whole; categories of computing have units Cube and Vector.
+    Parts are computing, communication, group (by number, in the order of their first collectives), overlapped (of
+    several groups at once), copy, free and whole; categories of computing have units Cube and Vector.
     """
     work = DeviceWork.of(side.trace)
     compute, comm, copy = work.are("compute"), work.are("comm"), work.are("copy", "set")
     sums: defaultdict[Key, Amount] = defaultdict(Amount)
+    group = group_numbers(side, work)
     for device in np.unique(work.device[compute | comm]).tolist():
         mine = work.device == device
         unions = [_union(work, mine & kind) for kind in (compute, comm, copy)]
@@ -58,16 +61,21 @@ def overall_sums(side: ComparedSide) -> dict[Key, Amount]:
         idle = Intervals.union_of([low], [high]) - unions[0] - unions[1]
         sums["computing", "", ""] += Amount(unions[0].total)
         sums["communication", "", ""] += Amount(exposed.total)
+        groups = group_times(work, mine & comm, group, exposed)
+        for number, time in enumerate(groups.ns):
+            sums["group", str(number), ""] += Amount(time)
+        sums["overlapped", "", ""] += Amount(groups.overlapped)
         sums["copy", "", ""] += Amount((idle & unions[2]).total)
         sums["free", "", ""] += Amount(idle.total)
         sums["whole", "", ""] += Amount(high - low)
     at = np.flatnonzero(compute)
     names = side.trace.once(names_by_id)
     cube, operators = cubes(side.trace, work, at), kernel_operators(side.trace, work, at)
-    for position, is_cube, operator in zip(at.tolist(), cube.tolist(), operators, strict=True):
+    types = kernel_types_of(side.trace, work, at)
+    for position, is_cube, operator, op_type in zip(at.tolist(), cube.tolist(), operators, types, strict=True):
         if is_cube is None:
             continue
-        key = category_of(names.get(int(work.name[position]), "").lower(), bool(is_cube), operator)
+        key = category_of(names.get(int(work.name[position]), "").lower(), bool(is_cube), operator, op_type)
         sums[key] += Amount(int(work.dur[position]), 1)
     return dict(sums)
 
@@ -91,8 +99,8 @@ def overall_table(base: Mapping[Key, Amount], new: Mapping[Key, Amount]) -> Tabl
             sides.append(sum(chosen, Amount()))
         return sides[0], sides[1]
 
-    def part(name: str) -> tuple[Amount, Amount]:
-        return base.get((name, "", ""), Amount()), new.get((name, "", ""), Amount())
+    def part(name: str, of: str = "") -> tuple[Amount, Amount]:
+        return base.get((name, of, ""), Amount()), new.get((name, of, ""), Amount())
 
     counted = [sum((value for key, value in one.items() if key[0] == "kernels"), Amount()) for one in (base, new)]
     computing = [Amount(one.ns, kernels.count) for one, kernels in zip(part("computing"), counted, strict=True)]
@@ -102,6 +110,8 @@ def overall_table(base: Mapping[Key, Amount], new: Mapping[Key, Amount]) -> Tabl
         row(category, 1, *total(category))
         for unit in ("Cube", "Vector"):
             row(f"{category} ({unit})", 2, *total(category, unit))
+    row("Page Attention", 1, *total("Page Attention"))
+    row("MC2", 1, *total("MC2"))
     row("Vector", 1, *total("Vector"))
     for unit in ("Trans", "No Trans"):
         row(f"Vector ({unit})", 2, *total("Vector", unit))
@@ -110,6 +120,9 @@ def overall_table(base: Mapping[Key, Amount], new: Mapping[Key, Amount]) -> Tabl
     other = [Amount(max(0, one.ns - kernels.ns)) for one, kernels in zip(part("computing"), counted, strict=True)]
     row("Other", 1, *other)
     row("Uncovered Communication Time", 0, *part("communication"))
+    for number in range(max((int(key[1]) + 1 for one in (base, new) for key in one if key[0] == "group"), default=0)):
+        row(f"Group {number} Communication", 1, *part("group", str(number)))
+    row("Uncovered Communication Overlapped", 1, *part("overlapped"))
     row("Free Time", 0, *part("free"))
     row("SDMA", 1, *part("copy"))
     row("Free", 1, *(Amount(free.ns - copy.ns) for free, copy in zip(part("free"), part("copy"), strict=True)))

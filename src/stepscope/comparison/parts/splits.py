@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,14 @@ from stepscope.analyses.steps.phase_names import PHASES
 from stepscope.analyses.steps.phases import phase_of_work
 from stepscope.comparison.parts.amounts import Amount
 from stepscope.comparison.parts.charged import BUSY, ChargedWork
+from stepscope.comparison.parts.durations import Durations
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.op_inputs import input_texts, inputs_at
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
+
+T = TypeVar("T", Amount, Durations)
 
 #: The operator of kernels that none launched, as far as the recording shows.
 NO_OPERATOR = "(no operator)"
@@ -80,7 +83,7 @@ def by_kernel(trace: Trace, work: ChargedWork, part: str = BUSY[0]) -> dict[tupl
     return _merged(keys, _amounts(work, chosen, groups))
 
 
-def renamed(amounts: Mapping[Any, Amount], names: Mapping[str, str]) -> dict[Any, Amount]:
+def renamed(amounts: Mapping[Any, T], names: Mapping[str, str]) -> dict[Any, T]:
     """Amounts with the names of the new side in their keys, by those of the base."""
     keys = [tuple(names.get(one, one) if isinstance(one, str) else one for one in key) for key in amounts]
     return _merged(keys, list(amounts.values()))
@@ -96,8 +99,8 @@ def _amounts(work: ChargedWork, chosen: NDArray[np.int64], groups: Groups) -> li
     return [Amount(*pair) for pair in zip(ns.tolist(), count.tolist(), strict=True)]
 
 
-def _merged(keys: list[Any], amounts: list[Amount]) -> dict[Any, Amount]:
-    found: dict[Any, Amount] = {}
+def _merged(keys: list[Any], amounts: list[T]) -> dict[Any, T]:
+    found: dict[Any, T] = {}
     for key, amount in zip(keys, amounts, strict=True):
-        found[key] = found.get(key, Amount()) + amount
+        found[key] = found[key] + amount if key in found else amount
     return found

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from stepscope.model.table import Table
+from stepscope.reports.compared.module_rows import module_rows
+
 #: Above which group of columns a heading stands: neither side's, the base's, the comparison's, or the difference.
 Side = Literal["", "base", "new", "diff"]
 Row = Mapping[str, Any]
@@ -36,11 +39,13 @@ class CompareSheet:
         name: Its name.
         table: Table of the comparison that it shows.
         columns: Its columns, from the left.
+        rows: Makes its rows, where they are not those of the table.
     """
 
     name: str
     table: str
     columns: tuple[CompareColumn, ...]
+    rows: Callable[[Mapping[str, Table]], list[dict[str, Any]]] | None = None
 
 
 _TIME: Final = "#,##0.000"
@@ -77,8 +82,27 @@ def _ratio_of(base: str, new: str) -> Callable[[Row], Any]:
     return lambda row: row[new] / row[base] if row[base] else None
 
 
+def _mean_ratio(row: Row) -> float | None:
+    """Mean duration of the new side over that of the base."""
+    if not (row["base_ns"] and row["base_count"] and row["new_count"]):
+        return None
+    return float(row["new_ns"] / row["new_count"] / (row["base_ns"] / row["base_count"]))
+
+
+def _lines(column: str) -> Callable[[Row], str]:
+    return lambda row: "\n".join(row[column])
+
+
 _RATIO_COLUMN: Final = CompareColumn("Diff Ratio", _of("ratio"), "diff", _RATIO)
 _CALLS: Final = _both("Number", "count", 1, _COUNT)
+
+_MEAN_RATIO: Final = CompareColumn("Diff Avg Ratio", _mean_ratio, "diff", _RATIO)
+_SPREAD: Final = (_means("Avg Duration(us)", 1e3), _both("Max Duration(us)", "max_ns", 1e3),
+                  _both("Min Duration(us)", "min_ns", 1e3))  # fmt: skip
+_KERNEL_COLUMNS: Final = (
+    *_groups(_both("Total Duration(us)", "ns", 1e3), *_SPREAD, _both("Calls", "count", 1, _COUNT)),
+    CompareColumn("Diff Total Ratio", _of("ratio"), "diff", _RATIO), _MEAN_RATIO,
+)  # fmt: skip
 
 SHEETS: Final = (
     CompareSheet("OverallMetrics", "overall", (
@@ -94,9 +118,11 @@ SHEETS: Final = (
     )),
     CompareSheet("OperatorCompare", "compute_calls", (
         CompareColumn("Operator Name", _of("base_path"), "base"),
+        CompareColumn("Kernel Details", _lines("base_kernels"), "base"),
         CompareColumn("Device Duration(us)", _of("base_ns", 1e3), "base", _TIME),
         CompareColumn("Number", _of("base_count"), "base", _COUNT),
         CompareColumn("Operator Name", _of("new_path"), "new"),
+        CompareColumn("Kernel Details", _lines("new_kernels"), "new"),
         CompareColumn("Device Duration(us)", _of("new_ns", 1e3), "new", _TIME),
         CompareColumn("Number", _of("new_count"), "new", _COUNT),
         CompareColumn("Diff Duration(us)", _of("diff_ns", 1e3), "diff", _TIME), _RATIO_COLUMN,
@@ -112,15 +138,42 @@ SHEETS: Final = (
         CompareColumn("Diff Ratio", _ratio_of("base_total_ns", "new_total_ns"), "diff", _RATIO),
         CompareColumn("Match", _of("match"), "diff"),
     )),
+    CompareSheet("ModuleCompare", "compute_modules", (
+        CompareColumn("Module Class", _of("name")), CompareColumn("Module Level", _of("depth"), "", "0"),
+        CompareColumn("Module Name", _of("module")), CompareColumn("Operator Name", _of("operator")),
+        CompareColumn("Kernel Details", _lines("base_kernels"), "base"),
+        CompareColumn("Device Self Time(us)", _of("base_ns", 1e3), "base", _TIME),
+        CompareColumn("Number", _of("base_count"), "base", _COUNT),
+        CompareColumn("Device Total Time(us)", _of("base_total_ns", 1e3), "base", _TIME),
+        CompareColumn("Kernel Details", _lines("new_kernels"), "new"),
+        CompareColumn("Device Self Time(us)", _of("new_ns", 1e3), "new", _TIME),
+        CompareColumn("Number", _of("new_count"), "new", _COUNT),
+        CompareColumn("Device Total Time(us)", _of("new_total_ns", 1e3), "new", _TIME),
+        CompareColumn("Device Total Time Diff(us)", _of("diff_total_ns", 1e3), "diff", _TIME),
+        CompareColumn("Device Self Time Diff(us)", _of("diff_ns", 1e3), "diff", _TIME),
+        CompareColumn("Diff Total Ratio", _ratio_of("base_total_ns", "new_total_ns"), "diff", _RATIO),
+        CompareColumn("Match", _of("match"), "diff"),
+    ), module_rows),
     CompareSheet("MemoryCompareStatistic", "memory", (
         CompareColumn("Operator Name", _of("name")),
-        *_groups(_both("Allocated Memory(MB)", "bytes", 2**20), _CALLS),
+        *_groups(_both("Allocated Duration(ms)", "held_ns", 1e6), _both("Allocated Memory(MB)", "bytes", 2**20),
+                 _CALLS),
         CompareColumn("Diff Memory(MB)", _of("diff_bytes", 2**20), "diff", _TIME), _RATIO_COLUMN,
+    )),
+    CompareSheet("MemoryCompare", "memory_calls", (
+        CompareColumn("Operator Name", _of("base_path"), "base"),
+        CompareColumn("Size(KB)", _of("base_bytes", 2**10), "base", _TIME),
+        CompareColumn("Number", _of("base_count"), "base", _COUNT),
+        CompareColumn("Operator Name", _of("new_path"), "new"),
+        CompareColumn("Size(KB)", _of("new_bytes", 2**10), "new", _TIME),
+        CompareColumn("Number", _of("new_count"), "new", _COUNT),
+        CompareColumn("Diff Size(KB)", _of("diff_bytes", 2**10), "diff", _TIME), _RATIO_COLUMN,
+        CompareColumn("Match", _of("match"), "diff"),
     )),
     CompareSheet("CommunicationCompare", "communication", (
         CompareColumn("Communication OP Name", _of("name")), CompareColumn("Task Name", _of("task")),
         *_groups(_both("Calls", "count", 1, _COUNT), _both("Total Duration(us)", "ns", 1e3),
-                 _means("Avg Duration(us)", 1e3)),
+                 *_SPREAD),
         CompareColumn("Diff Duration(us)", _of("diff_ns", 1e3), "diff", _TIME), _RATIO_COLUMN,
     )),
     CompareSheet("ApiCompare", "api", (
@@ -128,10 +181,16 @@ SHEETS: Final = (
         *_groups(_both("Total Duration(ms)", "ns", 1e6), _both("Self Time(ms)", "self_ns", 1e6),
                  _means("Avg Duration(ms)", 1e6), _both("Calls", "count", 1, _COUNT)),
         CompareColumn("Diff Duration(ms)", _of("diff_ns", 1e6), "diff", _TIME), _RATIO_COLUMN,
-        CompareColumn("Diff Self Ratio", _ratio_of("base_self_ns", "new_self_ns"), "diff", _RATIO),
+        CompareColumn("Diff Self Ratio", _ratio_of("base_self_ns", "new_self_ns"), "diff", _RATIO), _MEAN_RATIO,
         CompareColumn("Diff Calls Ratio", _ratio_of("base_count", "new_count"), "diff", _RATIO),
     )),
-    CompareSheet("KernelCompare", "compute_kernels", (
+    CompareSheet("KernelCompare", "kernel_shapes", (
+        CompareColumn("Kernel", _of("kernel")), CompareColumn("Input Shape", _of("shapes")), *_KERNEL_COLUMNS,
+    )),
+    CompareSheet("KernelTypeCompare", "kernel_types", (
+        CompareColumn("Kernel Type", _of("type")), CompareColumn("Core Type", _of("core")), *_KERNEL_COLUMNS,
+    )),
+    CompareSheet("KernelOperatorCompare", "compute_kernels", (
         CompareColumn("Kernel", _of("kernel")), CompareColumn("Operator Name", _of("operator")),
         CompareColumn("Kernel Type", _of("op_class")),
         *_groups(_both("Total Duration(us)", "ns", 1e3), _means("Avg Duration(us)", 1e3),

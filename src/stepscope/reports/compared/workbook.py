@@ -66,7 +66,8 @@ class _ComparedSheets:
         sheet.write_string(1, 0, _ABOUT.get(one.table, "means per step"))
         for i, column in enumerate(columns):
             sheet.write_string(_HEAD, i, column.heading, self._heads[column.side])
-        records = self._comparison.tables[one.table].records()
+        tables = self._comparison.tables
+        records = one.rows(tables) if one.rows is not None else tables[one.table].records()
         kept = records[: MAX_ROWS - _HEAD - 2]
         for position, record in enumerate(kept, start=1):
             sheet.write_number(_HEAD + position, 0, position)
