@@ -7,6 +7,7 @@ import pytest
 
 from stepscope.ingest.derive.clock.bounds import Bounds
 from stepscope.ingest.derive.clock.offset import offset
+from stepscope.ingest.derive.clock.room import shift_by_room
 from stepscope.model.trace import Trace
 from support import Facts
 
@@ -160,3 +161,52 @@ def test_a_few_quick_launches_keep_the_clock() -> None:
     for number in range(8):
         f.kernel("quick", (50_000 + number * 1_000) * US, 10 * US, launch=((50_000 + number * 1_000 - 8) * US, 5 * US))
     assert not aligned(f.trace())
+
+
+def full_queue(ahead: int = 0, ppm: float = 0.0, waits: int = 200, regular: bool = False) -> tuple[dict, dict]:
+    """Work and calls of a queue that holds 300 launches: the others return 6 µs after the end that makes room."""
+    lengths = np.random.default_rng(7).integers(20 * US, 300 * US, 300 + waits)
+    ends = 400 * US + np.cumsum(np.full(300 + waits, 100 * US) if regular else lengths)
+    quick = np.arange(300) * 5 * US
+    returned = np.concatenate((quick + 4 * US, ends[:waits] + 6 * US))
+    called = np.concatenate((quick, returned[299:-1] + US))
+    stop = ends + ahead + np.round(ends * ppm / 1e6).astype(np.int64)
+    correlation = np.arange(1, ends.size + 1)
+    begun = np.concatenate((stop[:1] - 20 * US, stop[:-1]))
+    work = {"ts": begun, "stop": stop, "track": np.full(ends.size, 7), "correlation": correlation}
+    calls = {"ts": called, "stop": returned, "correlation": correlation, "launches": np.full(ends.size, True)}
+    return work, calls
+
+
+@pytest.mark.parametrize("ahead", [-1_500 * US, -40 * US, 25 * US, 1_990 * US])
+def test_launches_onto_a_full_queue_show_the_offset(ahead: int) -> None:
+    found = shift_by_room(*full_queue(ahead))
+    assert found is not None
+    assert found.slope == 0.0
+    assert abs(found.ns + ahead) <= 2 * US
+
+
+@pytest.mark.parametrize("ppm", [-60.0, 200.0])
+def test_launches_onto_a_full_queue_show_a_drift(ppm: float) -> None:
+    work, calls = full_queue(-20 * US, ppm, waits=1_000)
+    found = shift_by_room(work, calls)
+    assert found is not None
+    waited = work["stop"][:1_000]
+    assert np.abs(waited + found.at(waited) - (calls["stop"][300:] - 6 * US)).max() <= 3 * US
+
+
+@pytest.mark.parametrize(
+    "case", [{"ahead": 5 * US}, {"ahead": 40 * US, "waits": 40}, {"ahead": 40 * US, "regular": True}]
+)
+def test_synchronous_clocks_few_waits_and_regular_kernels_show_none(case: dict) -> None:
+    assert shift_by_room(*full_queue(**case)) is None
+
+
+def test_a_full_queue_moves_devices_only() -> None:
+    work, calls = full_queue(1_000 * US)
+    f = Facts()
+    for at, stop, called, returned in zip(work["ts"], work["stop"], calls["ts"], calls["stop"], strict=True):
+        f.kernel("k", int(at), int(stop - at), launch=(int(called), int(returned - called)))
+    trace = f.trace()
+    assert aligned(trace)
+    assert int(delays(trace)[0]) == pytest.approx(int(work["ts"][0] - calls["ts"][0]) - 1_000 * US, abs=2 * US)

@@ -75,7 +75,7 @@ def _steps(base: Answer, found: Answer, variant: Variant) -> Iterator[str]:
 def _price(base: Answer, found: Answer, variant: Variant) -> Iterator[str]:
     if variant.keeps is Keeps.PART or not base.findings:
         return
-    before = base.share
+    before = _share(base.findings[0].cost_ns, base)
     after = next((_share(one.cost_ns, found) for one in found.findings if one.code == base.findings[0].code), None)
     if before is None or after is None or max(before, after) < _LEAST:
         return

@@ -1,8 +1,8 @@
 """Estimate the offset of the device's clock from the host's, subtract it from all device times, and report it.
 
 Device work can't start before its launching call does, and a synchronising call can't return before the work it waits
-for has ended. Each launch bounds the offset from one side, each wait from the other. Without enough violations of these
-bounds times stay as recorded.
+for has ended. Each launch bounds the offset from one side, each wait from the other; launches that wait for room in a
+full queue give it exactly. Without evidence times stay as recorded.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.clean import move_moments
-from stepscope.ingest.derive.clock.bounds import bounds
+from stepscope.ingest.derive.clock.bounds import Bounds, bounds
 from stepscope.ingest.derive.clock.late import ahead, delays
 from stepscope.ingest.derive.clock.offset import OUTLIERS, WINDOWS, Shift, offset
+from stepscope.ingest.derive.clock.room import shift_by_room
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model import runtime_names
 from stepscope.store.staging import Staging
@@ -73,8 +74,10 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
     seen = "device activities began before their launch, or ended after the call that waited for them"
     if found.late:
         seen = "launches onto an idle device began much later than they could have, the quickest of them too"
+    if found.room:
+        seen = "launches onto a full queue returned as nothing ended that could have made room"
     staging.observe(
-        "clocks-aligned", "info", found.early + found.returned + found.late, seen,
+        "clocks-aligned", "info", found.early + found.returned + found.late + found.room, seen,
         f"the device's clock is off the host's: its times were shifted by {amount}",
     )  # fmt: skip
     return origin + first, Overview.read(staging)
@@ -89,9 +92,12 @@ def _is_observable(overview: Overview) -> bool:
 
 
 def _shift(staging: Staging, overview: Overview) -> Shift | None:
-    """The shift from launches and waits; else from launches onto an idle device."""
+    """The shift from launches onto a full queue; else from bounds; else from launches onto an idle device."""
     work, calls, waits = _cases(staging, overview)
     least, most = bounds(work, calls, waits)
+    found = shift_by_room(work, calls)
+    if found is not None and _holds(found, least):
+        return found
     found = offset(least, most)
     if found is not None and found.slope:
         return found
@@ -104,8 +110,12 @@ def _shift(staging: Staging, overview: Overview) -> Shift | None:
     early, returned = (0, 0) if found is None else (found.early, found.returned)
     shifted = Shift(known - ns, 0.0, early, returned, int(work["stop"].max(initial=0)), late.size)
     # Where other work would start before its launch, an idle device is slow to start, and its clock is right.
-    wrong = int((shifted.at(least.at) < least.bound).sum())
-    return found if wrong > OUTLIERS * least.bound.size else shifted
+    return shifted if _holds(shifted, least) else found
+
+
+def _holds(shift: Shift, least: Bounds) -> bool:
+    """Whether work starts after its launch, but for outliers."""
+    return int((shift.at(least.at) < least.bound).sum()) <= OUTLIERS * least.bound.size
 
 
 def _cases(staging: Staging, overview: Overview) -> tuple[dict[str, Any], dict[str, Any], list[int]]:

@@ -20,7 +20,7 @@ _SHARE: Final = 0.01
 _WAITS_SHARE: Final = 0.5
 #: Least drift over the recording, in ns and in multiples of the windows' deviation from the fitted line.
 _DRIFT_NS: Final = 20_000
-_CLEAR: Final = 4
+CLEAR: Final = 4
 #: Quantile of the bounds that a fit uses instead of the extreme, so that outliers do not decide.
 OUTLIERS: Final = 0.02
 _NOTHING: Final = np.iinfo(np.int64).min
@@ -37,6 +37,7 @@ class Shift:
         returned: Number of calls that returned before the work they waited for had ended.
         span: Time of the last activity in ns.
         late: Number of launches onto an idle device that the offset rests on, where nothing else shows it.
+        room: Number of launches onto a full queue that the offset rests on.
     """
 
     ns: int
@@ -45,6 +46,7 @@ class Shift:
     returned: int
     span: int
     late: int = 0
+    room: int = 0
 
     def at(self, times: NDArray[Any]) -> NDArray[np.float64]:
         """The correction at these times, in ns."""
@@ -102,6 +104,6 @@ def _drifting(least: Bounds, most: Bounds) -> tuple[float, float] | None:
         return None
     slope, ns = np.polyfit(middles, shifts, 1)
     rest = float(np.std(np.array(shifts) - ns - slope * np.array(middles)))
-    if abs(slope) * (middles[-1] - middles[0]) < max(_DRIFT_NS, _CLEAR * rest):
+    if abs(slope) * (middles[-1] - middles[0]) < max(_DRIFT_NS, CLEAR * rest):
         return None
     return float(ns), float(slope)
