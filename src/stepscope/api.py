@@ -10,10 +10,12 @@ from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.model.place import Place
 from stepscope.model.recording import Recording
+from stepscope.model.showing import present_with
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
 from stepscope.model.trace import Trace as CanonicalTrace
+from stepscope.reports import notebook
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from stepscope.comparison.sweep.result import Sweep
     from stepscope.reports.report import Report
     from stepscope.rules.finding import Finding
+    from stepscope.web.notebook import EmbeddedPage
+
+present_with(notebook.html_of)
 
 
 class Trace:
@@ -161,8 +166,27 @@ class Trace:
         except duckdb.Error as error:
             raise failure(error) from error
 
+    def view(self, height: int = 800, *, port: int = 0, address: str | None = None) -> EmbeddedPage:
+        """The page of `stepscope view` in a frame of a notebook, served by this process until the trace is closed.
+
+        Args:
+            height: Height of the frame in pixels.
+            port: Port to listen on, on this machine only; 0 takes a free one.
+            address: Where the browser finds that port, with `{port}` for its number, such as `/proxy/{port}/`; None
+                for what the notebook's environment says (see `docs/python-api.md`), else this machine.
+
+        Raises:
+            UserError: The trace is closed, or the port is taken.
+        """
+        from stepscope.web.notebook import embedded
+
+        return embedded(self._trace, height, port, address)
+
     def close(self) -> None:
-        """Release the files. The trace can't be used afterwards: what other threads ask of it ends in a `UserError`."""
+        """Release the files, and end what `view` serves.
+
+        The trace can't be used afterwards: what other threads ask of it ends in a `UserError`.
+        """
         self._trace.close()
 
     def __enter__(self) -> Trace:
@@ -182,16 +206,10 @@ class Trace:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from stepscope.reports.text import visible
-
         if self._trace.closed:
             return f"<p>{escape(repr(self))}</p>"
         counted = self._trace.rows("SELECT rank, count(*) AS steps FROM steps GROUP BY rank")
-        steps = {row["rank"]: row["steps"] for row in counted}
-        rows = [(rank, visible(r.source), f"{r.events:,}", steps.get(rank, 0)) for rank, r in self.recordings.items()]
-        body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-        head = "<tr><th>rank</th><th>recording</th><th>events</th><th>steps</th></tr>"
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        return notebook.trace_html(self.recordings, {row["rank"]: row["steps"] for row in counted})
 
 
 def open(

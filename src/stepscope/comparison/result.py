@@ -13,6 +13,7 @@ from stepscope.comparison.parts.amounts import Beside
 from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.model.errors import UserError
+from stepscope.model.showing import Shown
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 
@@ -39,7 +40,7 @@ class UncomparedTable:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """Two recordings side by side.
 
     Attributes:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from stepscope.model.errors import UserError
 from stepscope.model.schema import TableSchema, Type
+from stepscope.model.showing import Shown
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +35,7 @@ def arrow_schema(schema: TableSchema) -> pa.Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Shown):
     """An Arrow table that matches its schema: columns, types, and no nulls where none are allowed.
 
     Build one with `Table.of(schema, columns)`, `Table.from_rows` or `Table.from_arrow`.
@@ -140,17 +141,6 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.schema.name!r}, {len(self)} rows: {', '.join(self.schema.names)})"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        head = "".join(f"<th>{escape(c.name)}</th>" for c in self.schema.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape('' if v is None else str(v))}</td>" for v in row) + "</tr>"
-            for row in self.head(20).rows()
-        )
-        caption = f"<caption>{escape(self.schema.name)}: {len(self)} rows</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _finite(value: Any) -> Any:

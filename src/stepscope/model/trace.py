@@ -58,6 +58,7 @@ class Trace:
         places: Sequence[Place] = (),
         prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
         folders: Mapping[int, Path] | None = None,
+        locked: Callable[[], Trace] | None = None,
     ) -> None:
         self._connections = Connections(database, views or {}, prepare=prepare)
         self._recordings = dict(recordings)
@@ -65,6 +66,7 @@ class Trace:
         self.notes = tuple(notes)
         self.places = tuple(places)
         self.folders = dict(folders or {})
+        self._locked = locked
         #: The trace that this one is a part of, kept alive because it owns the files of an uncached input.
         self._whole: Trace | None = None
         self._views = dict(views or {})
@@ -107,6 +109,15 @@ class Trace:
         if rank not in self._recordings:
             raise KeyError(f"the trace has no rank {rank}")
         return self._select_rank(rank)
+
+    def locked(self) -> Trace:
+        """The same trace in a database of its own, locked for the SQL of strangers; to be closed before this one."""
+        if self._locked is None:
+            raise ValueError("a trace that is narrowed, or of another thread, can't be opened again")
+        with self._connections.asking():  # files must not go while they are opened
+            found = self._locked()
+        found.places = self.places
+        return found
 
     @property
     def job(self) -> Trace:

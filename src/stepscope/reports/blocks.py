@@ -97,7 +97,7 @@ class Item:
     """A finding.
 
     Attributes:
-        number: Its place in the ranking.
+        number: Its place in the ranking; 0 where it stands alone.
         code: Code of the rule.
         title: What is wrong.
         worth: Its price, or that it is advice.

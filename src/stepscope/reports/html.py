@@ -60,9 +60,17 @@ def style() -> str:
 
 def fragment(report: Contents, top: int = 10) -> str:
     """The page's content for a notebook, with its style and without a script."""
-    return "".join(
-        (f'<style>{_asset("report.css")}</style><div class="stepscope">', *_body(outline(report, top)), "</div>")
-    )
+    return outline_fragment(outline(report, top))
+
+
+def outline_fragment(shown: Outline) -> str:
+    """A page's content for a notebook, with its style and without a script."""
+    return framed(_body(shown))
+
+
+def framed(content: Iterable[str]) -> str:
+    """Content for a notebook, with its style."""
+    return "".join((f'<style>{_asset("report.css")}</style><div class="stepscope">', *content, "</div>"))
 
 
 def plain(shown: Outline, tables: Iterable[str]) -> Iterator[str]:

@@ -59,7 +59,7 @@ def _blocks(section: Section) -> Iterator[str]:
         elif isinstance(block, Bars):
             yield from _bars(block, section.title)
         elif isinstance(block, Item):
-            yield from _item(block)
+            yield from item_html(block)
         else:
             yield from _grid(block, section.title)
     if open_list:
@@ -72,10 +72,11 @@ def _line(line: Line) -> str:
     return f'<li class="{line.tone}">{word}{escape(line.text)}{detail}</li>\n'
 
 
-def _item(item: Item) -> Iterator[str]:
+def item_html(item: Item) -> Iterator[str]:
     """A finding: unfolded where it matters most."""
     yield f'<details class="finding {item.tone}"{" open" if item.number <= 3 else ""}><summary><span class="title">'
-    yield f'{item.number}. {escape(item.title)}</span> <span class="worth">{escape(item.worth)}</span></summary>\n'
+    number = f"{item.number}. " if item.number else ""
+    yield f'{number}{escape(item.title)}</span> <span class="worth">{escape(item.worth)}</span></summary>\n'
     yield f"<p>{escape(item.text)} <code>{escape(item.code)}</code></p>\n"
     if item.remedies:
         yield "<ul>\n"

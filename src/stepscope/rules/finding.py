@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
+from stepscope.model.showing import Shown
+
 #: Families, in the order in which documentation lists them.
 FAMILIES: Final = (
     "data", "host", "synchronisation", "copies", "kernels", "memory", "communication", "cluster", "ascend", "system",
@@ -72,7 +74,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Shown):
     """One thing that costs time or memory, with its cause.
 
     Attributes:

@@ -89,7 +89,8 @@ def open_stores(
         part = {rank: known[rank]} if rank in known else None
         return partial(open_stores, {rank: stores[rank]}, snapshots=part, locked=locked)
 
+    again = partial(open_stores, stores, notes, snapshots=snapshots, places=places, locked=True)
     prepare = (lambda first: create_views(first, stores, beside)) if later else None
-    trace = Trace(database, recordings, of_rank, notes, places=places, prepare=prepare, folders=stores)
+    trace = Trace(database, recordings, of_rank, notes, places=places, prepare=prepare, folders=stores, locked=again)
     trace.when_closed(database.close)
     return trace

@@ -42,7 +42,7 @@ def findings(report: Contents, top: int) -> Section:
     looks = is_snapshot(report)
     marked = has_steps(report)
     per_step = " per step" if marked else ""
-    blocks: list[Item | Line] = [_item(number, one, per_step, looks) for number, one in enumerate(kept, 1)]
+    blocks: list[Item | Line] = [item_of(one, number, per_step, looks) for number, one in enumerate(kept, 1)]
     if looks:
         known = verdict(report)
         blocks[:0] = [] if known is None else [known]
@@ -120,13 +120,20 @@ def _aside(kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:
     return f"prices are estimated savings of {what}"
 
 
-def _item(number: int, finding: Finding, per_step: str, looks: bool) -> Item:
+def item_of(finding: Finding, number: int = 0, per_step: str = "", looks: bool = False) -> Item:
+    """A finding as it is shown.
+
+    Args:
+        finding: The finding.
+        number: Its place among those that are shown; 0 where it stands alone.
+        per_step: What to add to its price: of what it is, where that is known.
+        looks: Whether the report is of a memory snapshot, whose history need not consist of steps.
+    """
     worth: str = finding.fate or "advice"
     if finding.cost_ns is not None:
         worth = duration(finding.cost_ns)
         if finding.share is not None:
             share = percent(finding.share)
-            # A history need not consist of steps: the share is what counts.
             worth = f"{share} of the time" if looks else f"{worth}{per_step}, {share}"
     elif finding.recorded_share is not None:
         worth = f"{percent(finding.recorded_share)} of the recording"
