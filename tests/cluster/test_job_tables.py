@@ -6,41 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.cluster.job_support import TIMES, calls, job
 from tests.support import recorded_trace
 
 from stepscope.cluster.clock_offsets import clock_offsets
-from stepscope.cluster.job import JobParts
 from stepscope.cluster.parallel_groups import parallel_groups
-from stepscope.cluster.part import GroupPart, RankTimes
+from stepscope.cluster.part import GroupPart
 from stepscope.cluster.slow_ranks import slow_ranks
 from stepscope.ingest import Options, open_trace
 from stepscope.model.recording import Recording
 from stepscope.reports.build import ReportOptions, build_report
 from stepscope.simulate import SimJob, simulate
-
-#: A step of 10 ms in which a rank computes 6 ms, idles 1 ms and waits for the rest.
-TIMES = RankTimes(2, 10_000_000, 6_000_000, 3_000_000, 0, 1_000_000, 0)
-
-
-def calls(rank, durations, stops, group="0", name="all_reduce"):
-    """Calls of one collective after the other, with these durations and ends, in typical steps."""
-    number = len(durations)
-    return {
-        "rank": np.full(number, rank, np.int32), "event": np.arange(number), "device": np.zeros(number, np.int32),
-        "group": np.array([group] * number), "collective": np.array([name] * number), "bytes": np.full(number, 1 << 20),
-        "dur": np.array(durations, np.int64), "stop": np.array(stops, np.int64), "typical": np.ones(number, np.bool_),
-        "key": np.arange(number),
-    }  # fmt: skip
-
-
-def job(durations, stops=None, *, hosts=None, times=None, groups=None):
-    parts = JobParts()
-    for rank, row in enumerate(durations):
-        recording = Recording(f"{rank}", "kineto", rank, len(durations), (hosts or {}).get(rank), 10**18)
-        ends = stops[rank] if stops is not None else np.arange(len(row)) * 10**6
-        parts.add(rank, recording, calls(rank, row, ends), (groups or {}).get(rank, []))
-        parts.times[rank] = (times or {}).get(rank, TIMES)
-    return parts
 
 
 def test_the_rank_that_comes_last_makes_the_others_wait():

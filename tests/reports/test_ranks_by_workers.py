@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stepscope.cluster.rank_parts import PARTS
 from stepscope.ingest import Options, open_trace
 from stepscope.ingest.workers import Workers, processes
 from stepscope.model.errors import UserError
@@ -142,7 +143,7 @@ def test_a_rank_whose_times_cannot_be_found_is_said(opened, monkeypatch):
     def fails(_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("stepscope.reports.ranks.question.times_of", fails)
-    report = build_report(opened, ReportOptions(tables=("step_budget",)))
+    monkeypatch.setitem(PARTS, "times", fails)
+    report = build_report(opened, ReportOptions(tables=("step_budget", "slow_ranks")))
     assert "analysis-failed" in [line.code for line in report.health]
     assert report.computed("step_budget")

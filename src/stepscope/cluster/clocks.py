@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.communication.matching import Calls, Kind, by_kind
+from stepscope.analyses.communication.matching import Calls, Kind, by_kind, matched_size
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.model.intervals import Times
 
@@ -48,7 +48,8 @@ class Clocks:
             if kind[1] in _TOGETHER:
                 first = rows[np.argsort(np.abs(calls["key"][rows]), kind="stable")[:_MOST]]
                 ends = calls["stop"][first] + origin
-                self._ends[kind].append((clock, calls["bytes"][first], calls["key"][first], ends))
+                size = matched_size(kind, calls["bytes"][first])
+                self._ends[kind].append((clock, size, calls["key"][first], ends))
 
     def offsets(self) -> dict[int, tuple[int, int | None, int | None, int]]:
         """By rank: collectives compared, offset and residual in ns, and clocks compared with."""

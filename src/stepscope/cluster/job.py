@@ -7,7 +7,48 @@ from dataclasses import dataclass, field
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.cluster.clocks import Clocks
 from stepscope.cluster.part import GroupPart, RankTimes
+from stepscope.cluster.rank_parts import RankParts
 from stepscope.model.recording import Recording
+from stepscope.signals.communication.link_rates import Pair
+
+
+@dataclass(slots=True)
+class JobGroup:
+    """A process group, over the ranks added so far.
+
+    Attributes:
+        name: As recorded.
+        ranks: All its ranks; empty if not recorded.
+        description: What it is for, as recorded; empty if not.
+        size: Number of its ranks; 0 if not recorded.
+        kinds: Kinds of collectives called in it.
+        calls: How many of them.
+        bytes: Sum of their sizes, where recorded.
+        here: Ranks at hand that know it.
+    """
+
+    name: str
+    ranks: tuple[int, ...]
+    description: str = ""
+    size: int = 0
+    kinds: set[str] = field(default_factory=set)
+    calls: int = 0
+    bytes: int = 0
+    here: list[int] = field(default_factory=list)
+
+    def add(self, rank: int, part: GroupPart) -> None:
+        """Add the group as one rank sees it."""
+        self.description = self.description or part.description
+        self.size = max(self.size, part.size)
+        self.kinds.update(part.kinds)
+        self.calls += part.calls
+        self.bytes += part.bytes
+        self.here.append(rank)
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """Its ranks; those at hand that know it where the others are not recorded."""
+        return self.ranks or tuple(sorted(self.here))
 
 
 @dataclass(slots=True)
@@ -18,25 +59,40 @@ class JobParts:
         recordings: Metadata of each rank's recording.
         collectives: Their collectives, matched.
         clocks: Ends of collectives by host.
-        members: Names of the groups in which each rank called collectives.
-        groups: Process groups of each rank.
+        called: Names of the groups in which each rank called collectives.
+        groups: Process groups, by name and ranks: names alone do not distinguish those that each rank counts itself.
         times: Where each rank's mean typical step goes.
+        links: What moved between pairs of ranks.
     """
 
     recordings: dict[int, Recording] = field(default_factory=dict)
     collectives: Matching = field(default_factory=Matching)
     clocks: Clocks = field(default_factory=Clocks)
-    members: dict[int, frozenset[str]] = field(default_factory=dict)
-    groups: dict[int, list[GroupPart]] = field(default_factory=dict)
+    called: dict[int, frozenset[str]] = field(default_factory=dict)
+    groups: dict[tuple[str, tuple[int, ...]], JobGroup] = field(default_factory=dict)
     times: dict[int, RankTimes] = field(default_factory=dict)
+    links: list[Pair] = field(default_factory=list)
 
     def host(self, rank: int) -> str | None:
         """The host of a rank; None if not recorded."""
         return self.recordings[rank].host
 
+    def hosts(self, ranks: tuple[int, ...]) -> int | None:
+        """Number of hosts of those of these ranks that are at hand; None if one of them is not recorded."""
+        found = {self.host(rank) for rank in ranks if rank in self.recordings}
+        return None if None in found or not found else len(found)
+
     def add(self, rank: int, recording: Recording, calls: Calls, groups: list[GroupPart]) -> None:
         """Add a rank's calls of collectives and its process groups."""
         self.recordings[rank] = recording
-        self.members[rank] = self.collectives.add(calls)
+        self.called[rank] = self.collectives.add(calls)
         self.clocks.add(rank, recording.host, recording.origin_unix_ns, calls)
-        self.groups[rank] = groups
+        for part in groups:
+            group = self.groups.setdefault((part.name, part.ranks), JobGroup(part.name, part.ranks))
+            group.add(rank, part)
+
+    def take(self, rank: int, parts: RankParts) -> None:
+        """Add what was found on a rank once its collectives were matched."""
+        if "times" in parts:
+            self.times[rank] = parts["times"]
+        self.links += parts.get("links", ())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.cluster.job import JobParts
-from stepscope.cluster.part import GroupPart
+from stepscope.cluster.job import JobGroup, JobParts
 from stepscope.model.schema import Column, TableSchema, count, flag, size, text
 from stepscope.model.table import Table
 
@@ -50,12 +49,7 @@ _P2P: Final = {"send", "recv", "send_recv"}
 
 def parallel_groups(job: JobParts) -> Table:
     """The groups, those with most calls first."""
-    found: dict[tuple[str, tuple[int, ...]], list[tuple[int, GroupPart]]] = {}
-    for rank, groups in job.groups.items():
-        for group in groups:
-            # NCCL's names are numbers that each rank counts for itself; ranks tell such groups apart.
-            found.setdefault((group.name, group.ranks), []).append((rank, group))
-    rows = [_row(name, ranks, parts, job) for (name, ranks), parts in found.items()]
+    rows = [_row(group, job) for group in job.groups.values()]
     # The group of all ranks averages gradients only if no other one is there for that.
     if any(row[1:3] == ("data", "name") for row in rows):
         rows = [(row[0], "world", "traffic", *row[3:]) if row[1:3] == ("data", "traffic") else row for row in rows]
@@ -63,21 +57,18 @@ def parallel_groups(job: JobParts) -> Table:
     return Table.from_rows(PARALLEL_GROUPS, rows)
 
 
-def _row(name: str, ranks: tuple[int, ...], parts: list[tuple[int, GroupPart]], job: JobParts) -> tuple[object, ...]:
-    description = next((part.description for _, part in parts if part.description), "")
-    size = max(part.size for _, part in parts) or None
-    kinds = sorted({kind for _, part in parts for kind in part.kinds})
-    members = ranks or tuple(sorted(rank for rank, _ in parts))
-    here = [rank for rank in members if rank in job.recordings]
-    hosts = {job.host(rank) for rank in here}
-    number = None if None in hosts or not hosts else len(hosts)
+def _row(group: JobGroup, job: JobParts) -> tuple[object, ...]:
+    size, members = group.size or None, group.members
+    here = sum(rank in job.recordings for rank in members)
+    number = job.hosts(members)
     world = max((recording.world_size or 0 for recording in job.recordings.values()), default=0)
-    parallelism, by = _parallelism(f"{description} {name}", set(kinds), size, world or len(job.recordings))
-    whole = len(here) == (size or len(members))
+    words = f"{group.description} {group.name}"
+    parallelism, by = _parallelism(words, group.kinds, size, world or len(job.recordings))
+    whole = here == (size or len(members))
     across = number > 1 if number is not None and (number > 1 or whole) else None
     return (
-        name, parallelism, by, description, size, list(members), len(here), number, across, kinds,
-        sum(part.calls for _, part in parts), sum(part.bytes for _, part in parts),
+        group.name, parallelism, by, group.description, size, list(members), here, number, across, sorted(group.kinds),
+        group.calls, group.bytes,
     )  # fmt: skip
 
 

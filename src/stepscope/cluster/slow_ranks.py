@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from statistics import median, median_low
+from statistics import median
 from typing import Final
 
 import numpy as np
 
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.part import RankTimes
+from stepscope.cluster.robust import DEVIATIONS, usual
 from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, number, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 
 #: What costs less of a step is not worth looking for.
 _LEAST: Final = 0.01
-#: A rank makes others wait if that is so many deviations above what ranks usually do.
-_DEVIATIONS: Final = 5
-#: The median absolute deviation of a normal distribution times this is its standard deviation.
-_NORMAL: Final = 1.4826
 #: From here on msprof-analyze calls computing and idle times of ranks different.
 _DIFFERENT: Final = 1.05
 
@@ -58,9 +55,9 @@ def slow_ranks(job: JobParts) -> Table:
     steps = {rank: times.steps for rank, times in job.times.items()}
     per_step = {rank: caused[rank] // steps[rank] for rank in steps}
     slow = _outliers(per_step, job.times)
-    usual = [times for rank, times in job.times.items() if rank not in slow] or list(job.times.values())
-    compute = median(times.compute_ns for times in usual) if usual else 0
-    idle = median(times.idle_ns + times.exposed_copy_ns for times in usual) if usual else 0
+    others = [times for rank, times in job.times.items() if rank not in slow] or list(job.times.values())
+    compute = median(times.compute_ns for times in others) if others else 0
+    idle = median(times.idle_ns + times.exposed_copy_ns for times in others) if others else 0
     rows: list[tuple[object, ...]] = []
     for rank in sorted(job.recordings, key=lambda rank: (-per_step.get(rank, 0), rank)):
         times = job.times.get(rank)
@@ -89,7 +86,7 @@ def _awaited(job: JobParts) -> tuple[Counter[int], Counter[int], Counter[int]]:
             those = known.last[mine] == rank
             caused[rank] += int(waited[those].sum())
             last[rank] += int(np.count_nonzero(those))
-        for rank, groups in job.members.items():
+        for rank, groups in job.called.items():
             if group in groups:
                 part[rank] += int(np.count_nonzero(mine))
     return caused, last, part
@@ -98,13 +95,11 @@ def _awaited(job: JobParts) -> tuple[Counter[int], Counter[int], Counter[int]]:
 def _outliers(caused: dict[int, int], times: dict[int, RankTimes]) -> set[int]:
     if len(caused) < 2:
         return set()
-    # The lower of two middle values: of two ranks one can be slow.
-    usual = median_low(caused.values())
-    deviation = _NORMAL * median_low(abs(value - usual) for value in caused.values())
+    middle, deviation = usual(caused.values())
     return {
         rank
         for rank, value in caused.items()
-        if value >= _LEAST * times[rank].step_ns and value > usual + _DEVIATIONS * deviation
+        if value >= _LEAST * times[rank].step_ns and value > middle + DEVIATIONS * deviation
     }
 
 

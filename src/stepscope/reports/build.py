@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -12,15 +12,13 @@ from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.shared.job_size import JobSize
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.part import groups_of
-from stepscope.cluster.tables import JOB_TABLES
+from stepscope.cluster.tables import JOB_TABLES, parts_for
 from stepscope.ingest.workers import MakeWorkers, processes
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.program import Program
-from stepscope.model.schema import TableSchema
 from stepscope.model.sizes import SIZES
 from stepscope.model.suggest import choose
-from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, HealthLine, abstention_lines, trace_lines
@@ -94,14 +92,13 @@ def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
             abstentions += result.abstentions
             health += result.health
             lines[result.rank] = result.devices
-            if result.times is not None:
-                job.times[result.rank] = result.times
+            job.take(result.rank, result.parts)
             if result.program is not None:
                 programs[result.rank] = result.program
             if diagnosing is not None and result.diagnosing is not None:
                 diagnosing.take(result.diagnosing)
         tables = parts.tables()
-    tables |= {name: run(job) for name, (_, run) in _job_tables(options, trace).items()}
+    tables |= {name: JOB_TABLES[name].run(job) for name in _job_tables(options, trace)}
     if not lines:
         raise UnusableInputError(failed[0].message, hint=failed[0].effect)
     merged = Abstention.merged(abstentions, len(lines))
@@ -131,6 +128,7 @@ def _ranks_here(
     steps = steps_of_rank(trace, ranks, options.steps)
     look = diagnosing.look_at if diagnosing is not None else None
     total = len(ranks) * len(wanted)
+    needed = parts_for(_job_tables(options, trace))
     # All recordings that are at hand are matched, also those that are not asked for.
     for rank in trace.ranks if len(trace.ranks) > 1 and _job_tables(options, trace) else ():
         one = trace.rank(rank)
@@ -142,7 +140,7 @@ def _ranks_here(
             options.progress(f"rank {rank}: {name}", next(done), total)
 
         one = trace.rank(rank)
-        question = Question.of(one, steps[rank] if options.steps else None, options.strict)
+        question = Question.of(one, steps[rank] if options.steps else None, options.strict, parts=needed)
         yield question.result(wanted, look, bool(options.tables), said)
         if len(ranks) > 1:
             del one, question
@@ -170,12 +168,14 @@ def _ranks_by_workers(
             steps[rank] = seen.steps
         size = JobSize.of(job.recordings, used)
         left = [rank for rank in ranks if rank in job.recordings]
+        needed = parts_for(_job_tables(options, trace))
         chosen = chosen_steps({rank: steps[rank] for rank in left}, options.steps)
         asked = (
             RankTask(
-                rank, trace.opening(rank), size, job.collectives.part(job.members[rank]),
+                rank, trace.opening(rank), size, job.collectives.part(job.called[rank]),
                 tuple(analysis.name for analysis in wanted), bool(options.tables),
                 chosen[rank] if options.steps else None, None if options.tables else options.rules, options.strict,
+                needed,
             )
             for rank in left
         )  # fmt: skip
@@ -193,9 +193,9 @@ def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:
     return [analysis for name, analysis in known.items() if name in shown]
 
 
-def _job_tables(options: ReportOptions, trace: Trace) -> Mapping[str, tuple[TableSchema, Callable[[JobParts], Table]]]:
+def _job_tables(options: ReportOptions, trace: Trace) -> list[str]:
     """The wanted tables about all ranks together; none where there is one rank."""
     if len(trace.ranks) < 2 and not options.tables:
-        return {}
+        return []
     shown = options.tables or (() if options.page else JOB_TABLES)
-    return {name: found for name, found in JOB_TABLES.items() if name in shown}
+    return [name for name in JOB_TABLES if name in shown]

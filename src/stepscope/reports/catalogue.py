@@ -40,7 +40,7 @@ it says so.
 
 def groups() -> dict[str, tuple[TableSchema, ...]]:
     """The canonical tables, those of reports and those of comparisons, in order."""
-    reports = (*(one.schema for one in analyses().values()), *(schema for schema, _ in JOB_TABLES.values()))
+    reports = (*(one.schema for one in analyses().values()), *(table.schema for table in JOB_TABLES.values()))
     return {"canonical": TABLES, "report": reports, "comparison": COMPARISON_TABLES}
 
 

@@ -50,6 +50,10 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
         raise UserError(f"{format} can't hold what {job.device} does", hint=f"set device to {' or '.join(fitting)}")
     if job.stages > 1 and not chosen.pipelines:
         raise UserError(f"{format} is not written for pipelines", hint="set stages=1 or choose kineto")
+    if (job.experts or job.inner_ranks) and not chosen.pipelines:
+        raise UserError(
+            f"{format} is written for one group of ranks", hint="set experts=false and inner_ranks=0, or choose kineto"
+        )
     try:
         targets = chosen.targets(job, Path(out))
         with before_leaving(lambda: _remove_all_parts(targets)):

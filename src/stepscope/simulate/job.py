@@ -73,6 +73,7 @@ class SimJob:
         micro_batches: parts in which a batch goes through a pipeline.
         last_stage_layers: blocks of the last stage, which has head and loss too; 0 for as many as the others have.
         parallel: ``ddp`` (all-reduce of gradients) or ``fsdp`` (sharded: all-gather, reduce-scatter).
+        inner_ranks: gradients are reduced among so many neighbours, then between the groups of these; 0 for at once.
         ranks_per_host: ranks that share a host and its clock.
         bucket_bytes: gradients gathered before one all-reduce (the first bucket holds at most 1 MiB).
         overlap_comm: all-reduce a bucket as soon as it is full; otherwise after the backward.
@@ -83,6 +84,13 @@ class SimJob:
         slow_factor: by how much (1.5: half as long again).
         slow_host_rank: rank whose host is slower; -1 for none.
         slow_host_factor: by how much.
+        slow_link_rank: rank whose link is slower; -1 for none.
+        slow_link_peer: only the link to this rank; -1 for those to all others.
+        slow_link_factor: by how much: a collective over it takes so many times as long to move its data.
+        experts: the blocks' second halves are experts, spread over all ranks, to which tokens are sent and from which
+            they come back (expert parallelism).
+        busy_rank: rank whose experts get more tokens than the others'; -1 for none.
+        busy_factor: how many times the mean.
         clock_offset_ns: each further host's clock is ahead by this much.
         steps: recorded steps.
         warmup_steps: simulated but not recorded steps before them.
@@ -175,6 +183,7 @@ class SimJob:
     micro_batches: int = 1
     last_stage_layers: int = 0
     parallel: str = "ddp"
+    inner_ranks: int = 0
     ranks_per_host: int = 8
     bucket_bytes: int = 25 * MIB
     overlap_comm: bool = True
@@ -185,6 +194,12 @@ class SimJob:
     slow_factor: float = 1.5
     slow_host_rank: int = -1
     slow_host_factor: float = 2.0
+    slow_link_rank: int = -1
+    slow_link_peer: int = -1
+    slow_link_factor: float = 4.0
+    experts: bool = False
+    busy_rank: int = -1
+    busy_factor: float = 2.0
     clock_offset_ns: int = 0
 
     steps: int = 3

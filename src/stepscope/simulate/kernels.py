@@ -186,6 +186,8 @@ class KernelFactory:
         factor = {"allreduce": 2 * (count - 1) / count, "send": 1.0, "recv": 1.0}.get(what.name, (count - 1) / count)
         hosts = {rank // job.ranks_per_host for rank in what.between}
         rate = job.link_bandwidth if len(hosts) == 1 else job.network_bandwidth
+        if job.slow_link_rank in what.between and (job.slow_link_peer < 0 or job.slow_link_peer in what.between):
+            rate /= job.slow_link_factor
         transfer = job.comm_latency_ns + int(what.bytes * factor / rate * 1e9)
         return KernelSpec(
             name=what.kernel,

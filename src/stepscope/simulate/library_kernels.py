@@ -99,9 +99,10 @@ def collective_kernel(device: SimDevice, dtype: str, name: str) -> str:
     short = {
         "send": "SendRecv",
         "recv": "SendRecv",
+        "all_to_allv": "SendRecv",
         "allreduce": f"AllReduce_Sum_{_SHORT[dtype]}_",
         "_allgather_base": "AllGather_",
         "_reduce_scatter_base": f"ReduceScatter_Sum_{_SHORT[dtype]}_",
     }[name]
-    ring = "" if name in ("send", "recv") else "RING_LL"
+    ring = "" if short == "SendRecv" else "RING_LL"
     return f"ncclDevKernel_{short}{ring}(ncclDevKernelArgsStorage<4096ul>)"

@@ -60,3 +60,20 @@ def stage_of(job: SimJob, rank: int) -> PipelineStage:
         RankGroup("0", "default_pg", replicas) if alone else RankGroup(f"{1 + index}", "DATA_PARALLEL_GROUP", replicas),
         RankGroup(f"{1 + job.stages + place}", "PIPELINE_MODEL_PARALLEL_GROUP", tuple(range(place, job.ranks, width))),
     )
+
+
+def levels_of(job: SimJob, rank: int) -> list[RankGroup]:
+    """The groups in which a rank reduces gradients one after the other, without a pipeline."""
+    inner = job.inner_ranks
+    if not inner:
+        return [stage_of(job, rank).replicas]
+    index, place = divmod(rank, inner)
+    return [
+        RankGroup(f"{1 + index}", "mesh_dp_shard", tuple(range(index * inner, (index + 1) * inner))),
+        RankGroup(f"{1 + job.ranks // inner + place}", "mesh_dp_replicate", tuple(range(place, job.ranks, inner))),
+    ]
+
+
+def experts_of(job: SimJob) -> RankGroup:
+    """The ranks over which experts are spread: all."""
+    return RankGroup("1", "EXPERT_MODEL_PARALLEL_GROUP", tuple(range(job.ranks)))

@@ -25,12 +25,13 @@ _POSITIVE = frozenset(
         "elementwise_split", "gelu_split", "compute_scale", "kernel_floor_ns", "queue_depth", "prefetch",
         "pinned_bandwidth", "pageable_bandwidth", "ranks", "stages",
         "micro_batches", "ranks_per_host", "bucket_bytes", "link_bandwidth",
-        "network_bandwidth", "slow_factor", "slow_host_factor", "steps", "op_ns", "launch_ns", "clock_tick_ns",
+        "network_bandwidth", "slow_factor", "slow_host_factor", "slow_link_factor", "busy_factor", "steps", "op_ns",
+        "launch_ns", "clock_tick_ns",
     )
 )  # fmt: skip
 _SIGNED = (
     "clock_offset_ns", "device_clock_ns", "device_clock_ppm", "slow_rank", "slow_host_rank",
-    "sums_from_rank", "seed", "noise_seed",
+    "slow_link_rank", "slow_link_peer", "busy_rank", "sums_from_rank", "seed", "noise_seed",
 )  # fmt: skip
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -79,6 +80,13 @@ def check(job: SimJob) -> None:
         )
     if job.stages > 1:
         _check_pipeline(job)
+    if job.experts:
+        _check_experts(job)
+    if job.inner_ranks and (job.ranks % job.inner_ranks or job.stages > 1 or job.experts or job.parallel != "ddp"):
+        raise UserError(
+            f"{job.ranks} ranks can't reduce gradients among {job.inner_ranks} and then between these",
+            hint="set ranks to a multiple of inner_ranks, stages=1, experts=false and parallel=ddp",
+        )
     for field in fields(job):
         value = getattr(job, field.name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or field.name in _SIGNED:
@@ -88,12 +96,28 @@ def check(job: SimJob) -> None:
             raise UserError(f"{field.name} can't be {value}", hint="give a number in range; see docs/simulator.md")
 
 
-def _check_pipeline(job: SimJob) -> None:
-    """Refuse a pipeline that can't be simulated."""
+def _check_plain(job: SimJob, what: str, otherwise: str) -> None:
+    """Refuse a job that is no plain training of a transformer."""
     fixed = (("model", "transformer"), ("parallel", "ddp"), ("training", True), ("graph", False), ("recompute", False))
     for key, value in fixed:
         if getattr(job, key) != value:
-            raise UserError(f"a pipeline can't have {key}={getattr(job, key)}", hint=f"set {key}={value} or stages=1")
+            raise UserError(f"{what} can't have {key}={getattr(job, key)}", hint=f"set {key}={value} or {otherwise}")
+
+
+def _check_experts(job: SimJob) -> None:
+    """Refuse experts that can't be simulated."""
+    _check_plain(job, "a job with experts", "experts=false")
+    if job.stages > 1 or job.ranks < 2 or job.busy_factor > job.ranks:
+        raise UserError(
+            f"{job.ranks} ranks in {job.stages} stages can't share experts of which one is {job.busy_factor} times "
+            "as busy as the mean",
+            hint="set stages=1, ranks to 2 or more, and busy_factor to no more than ranks",
+        )
+
+
+def _check_pipeline(job: SimJob) -> None:
+    """Refuse a pipeline that can't be simulated."""
+    _check_plain(job, "a pipeline", "stages=1")
     last = job.last_stage_layers or job.layers // job.stages
     if job.ranks % job.stages or last < 1 or job.layers - last < job.stages - 1:
         raise UserError(

@@ -49,6 +49,17 @@ def test_a_slow_group_is_found_by_its_collectives() -> None:
     assert draft.ranks == (4, 5)
 
 
+def test_what_a_link_costs_is_the_sum_over_the_sizes_that_go_over_it() -> None:
+    found = grouped(2_000_000)
+    for rank, signals in found.items():
+        [one] = signals[groups]
+        smaller = LikeCollectives(one.ranks, "all_reduce", 5_000_000, 2, 1.0, one.ns // 2, 0.5)
+        found[rank] = {**signals, groups: (one, smaller)}
+    (draft,) = job_drafts("CLU002", found)
+    assert draft.cost_ns == 1_500_000 + 250_000
+    assert draft.ranks == (4, 5)
+
+
 def test_the_fastest_recording_of_a_group_counts() -> None:
     late = grouped(2_000_000)
     late[5] = {**late[5], groups: (LikeCollectives("[4, 5]", "all_reduce", 10_000_000, 2, 3.0, 1_000_000, 0.5),)}

@@ -3,8 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from stepscope.analyses.communication.collective_transfers import calls_of, matching
+from stepscope.analyses.communication.matching import MatchedCollectives, Matching, by_kind
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
@@ -73,6 +76,21 @@ def test_waiting_behind_compute_costs_nothing() -> None:
     facts.kernel("gemm", 2000, 1000, launch=(20, 10))
     found = Signals.of(facts.trace())(cluster.collectives)
     assert (found.wait.tolist(), found.exposed.tolist(), found.left.tolist()) == ([0], [0], [1.0])
+
+
+def test_a_wait_behind_compute_costs_what_it_moves_out_from_behind_compute() -> None:
+    """The other rank comes 1 µs later: of the transfer, which compute would have hidden, 1 µs is exposed."""
+    facts = Facts()
+    facts.step(0, 0, 10_000)
+    event = facts.kernel("ncclDevKernel_AllReduce", 1000, 4000, launch=(10, 10), kind="comm", stream="20")
+    facts.row("collectives", event=event, group="0", collective="all_reduce", world_size=2)
+    facts.kernel("gemm", 1000, 3000, launch=(20, 10))
+    trace = facts.trace()
+    once = (np.array([value]) for value in (-1, 1, 3_000, 2, 7_000, 1, 1))
+    key = next(iter(by_kind(trace.once(calls_of))))[0]
+    trace.job.state(matching, Matching({key: MatchedCollectives(*once)}))
+    found = Signals.of(trace)(cluster.collectives)
+    assert (found.wait.tolist(), found.exposed.tolist()) == ([1_000], [1_000])
 
 
 def test_without_collectives_there_is_nothing_to_say() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from stepscope.model.intervals import Times
 Kind = tuple[str, str]
 #: Columns of `transfers.calls_of`.
 Calls = dict[str, NDArray[Any]]
+#: Kinds whose size differs between the ranks of one collective, as where some experts get more tokens.
+_UNEVEN: Final = ("all_to_all",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class MatchedCollectives:
     """The n collectives of one kind.
 
     Attributes:
-        bytes: int64[n], -1 if not recorded.
+        bytes: int64[n], -1 if not recorded, or if it may differ between ranks.
         key: int64[n], what distinguishes those of one size: `_natural` of the sequence number, or of the order.
         shortest: int64[n], shortest duration on any rank.
         devices: int64[n], how many devices took part.
@@ -46,8 +48,8 @@ class MatchedCollectives:
 class Matching:
     """Shortest duration and participants of each collective, over the ranks added so far.
 
-    Collectives match by group, kind, size, and sequence number or order. The size grows with the number of
-    collectives, not with the number of their participants.
+    Collectives match by group, kind, size if it is the same on all ranks, and sequence number or order. Memory grows
+    with the number of collectives, not with the number of their participants.
     """
 
     _known: dict[Kind, MatchedCollectives] = field(default_factory=dict)
@@ -57,7 +59,7 @@ class Matching:
         groups = set()
         for kind, rows in by_kind(calls):
             groups.add(kind[0])
-            size, key = calls["bytes"][rows], _natural(calls["key"][rows])
+            size, key = matched_size(kind, calls["bytes"][rows]), _natural(calls["key"][rows])
             once = Groups.by(size, key, calls["rank"][rows], calls["device"][rows]).first
             devices = Groups.by(size[once], key[once])
             dur, each = calls["dur"][rows], Groups.by(size, key)
@@ -74,7 +76,7 @@ class Matching:
         shortest, devices = np.zeros(calls["event"].size, np.int64), np.zeros(calls["event"].size, np.int32)
         for kind, rows in by_kind(calls):
             known = self._known[kind]
-            size, key = calls["bytes"][rows], _natural(calls["key"][rows])
+            size, key = matched_size(kind, calls["bytes"][rows]), _natural(calls["key"][rows])
             both = Groups.by(np.concatenate([known.bytes, size]), np.concatenate([known.key, key]))
             at = np.empty(both.count.size, np.int64)
             at[both.index[: known.key.size]] = np.arange(known.key.size)
@@ -121,6 +123,11 @@ def by_kind(calls: Calls) -> Iterator[tuple[Kind, NDArray[np.int64]]]:
     order = np.argsort(kinds.index, kind="stable")
     for first, rows in zip(kinds.first.tolist(), np.split(order, np.cumsum(kinds.count)[:-1]), strict=True):
         yield (group.words[group.code[first]], name.words[name.code[first]]), rows
+
+
+def matched_size(kind: Kind, size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sizes by which calls match: -1 for kinds of which each rank has another one."""
+    return np.full_like(size, -1) if kind[1] in _UNEVEN else size
 
 
 def _natural(key: NDArray[np.int64]) -> NDArray[np.int64]:

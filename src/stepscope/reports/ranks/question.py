@@ -6,18 +6,17 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
 
 from stepscope.analyses.program import PROGRAM, program_of
 from stepscope.analyses.registry import Analysis, table_of
-from stepscope.analyses.shared.job_size import job_size
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.stepgraph import StepGraph
-from stepscope.cluster.part import RankTimes, times_of
-from stepscope.cluster.slow_ranks import SLOW_RANKS
+from stepscope.cluster.rank_parts import RankParts, parts_of
+from stepscope.cluster.tables import table_of_part
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
 from stepscope.model.recording import Recording
@@ -50,7 +49,7 @@ class RankResult:
         program: What it ran; None where nothing could be told, or was asked.
         health: Rows of its table `health`.
         devices: One line per device used.
-        times: Where its mean typical step goes; None where that was not asked, or is not known.
+        parts: What tables about all ranks need of it.
         diagnosing: What the rules found on it; None where they were not asked, or have been told already.
     """
 
@@ -60,7 +59,7 @@ class RankResult:
     program: Program | None
     health: list[dict[str, Any]]
     devices: list[RankLine]
-    times: RankTimes | None = None
+    parts: RankParts = field(default_factory=dict)
     diagnosing: Diagnosing | None = None
 
 
@@ -78,6 +77,7 @@ class Question:
         steps: The chosen steps; None for all.
         strict: Let unexpected errors of an analysis through.
         threads: Questions asked at a time; 0 for as many as suit the machine.
+        parts: What tables about all ranks need of it, by name.
     """
 
     whole: Trace
@@ -85,12 +85,15 @@ class Question:
     steps: tuple[int, ...] | None
     strict: bool
     threads: int = 0
+    parts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, rank: Trace, steps: tuple[int, ...] | None, strict: bool, threads: int = 0) -> Question:
+    def of(
+        cls, rank: Trace, steps: tuple[int, ...] | None, strict: bool, threads: int = 0, parts: tuple[str, ...] = ()
+    ) -> Question:
         """The question about some steps of a rank, or all."""
         within = rank if steps is None else narrowed(rank, Filter(steps))
-        return cls(rank, within, steps, strict, threads)
+        return cls(rank, within, steps, strict, threads, parts)
 
     @property
     def recording(self) -> tuple[int, Recording]:
@@ -135,11 +138,8 @@ class Question:
         used = [(row["device"], row["name"]) for row in self.whole.rows(_DEVICES_SQL)] or [(None, None)]
         lines = [RankLine(rank, device, name, recording.world_size) for device, name in used]
         health = self.whole.table("health").records()
-        times = self.times()
-        if isinstance(times, Abstention):
-            abstentions.append(times)
-            times = None
-        return RankResult(rank, tables, abstentions, program if told else None, health, lines, times)
+        parts = self.rank_parts(abstentions)
+        return RankResult(rank, tables, abstentions, program if told else None, health, lines, parts)
 
     def ask_all(self, wanted: Sequence[Analysis], look: Look | None) -> Iterator[tuple[str, _Answer]]:
         """Yield the name and answer of each question, several at a time, each thread on its own connection.
@@ -185,21 +185,15 @@ class Question:
                 raise
             return Abstention.failing(PROGRAM.name, error, self.recording)
 
-    def times(self) -> RankTimes | Abstention | None:
-        """Where the mean typical step goes; None if that is not known, or not asked of a rank on its own.
+    def rank_parts(self, abstentions: list[Abstention]) -> RankParts:
+        """What tables about all ranks need of this one; where finding it fails, health says so."""
 
-        Where finding it fails, health says so.
-        """
-        if self.whole.job.once(job_size).ranks < 2:
-            return None
-        try:
-            return times_of(self.whole)
-        except MissingInputError:
-            return None
-        except Exception as error:
+        def failed(part: str, error: Exception) -> None:
             if self.strict:
-                raise
-            return Abstention.failing(SLOW_RANKS.name, error, self.recording)
+                raise error
+            abstentions.append(Abstention.failing(table_of_part(part), error, self.recording))
+
+        return parts_of(self.whole, self.parts, failed)
 
     def forget(self) -> None:
         """Keep nothing large for other questions."""

@@ -58,6 +58,7 @@ class RankTask:
         steps: The steps to look at; None for all.
         rules: Which rules look for findings; None for none.
         strict: Let unexpected errors through.
+        parts: What tables about all ranks need of it, by name.
     """
 
     rank: int
@@ -69,6 +70,7 @@ class RankTask:
     steps: tuple[int, ...] | None
     rules: Settings | None
     strict: bool
+    parts: tuple[str, ...] = ()
 
 
 def survey(task: tuple[int, Callable[[], Trace]]) -> Survey:
@@ -84,7 +86,7 @@ def analyse(task: RankTask) -> RankResult:
         trace.state(job_size, task.job)
         trace.state(matching, task.collectives)
         known = analyses()
-        question = Question.of(trace, task.steps, task.strict, threads=1)
+        question = Question.of(trace, task.steps, task.strict, threads=1, parts=task.parts)
         diagnosing = None if task.rules is None else Diagnosing(task.rules, task.strict)
         look = diagnosing.look_at if diagnosing is not None else None
         result = question.result([known[name] for name in task.wanted], look, task.named, lambda _: None)

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from stepscope.model.amounts import percent, quantity
@@ -115,6 +115,7 @@ def _slow_groups(found: list[LikeCollectives], limits: Limits) -> Iterator[_Slow
         known = alike.get(group.ranks)
         if known is None or group.ns < known.ns:
             alike[group.ranks] = group
+    slow: dict[str, list[_Slow]] = defaultdict(list)
     for same in kinds.values():
         if len(same) < limits["min_pairs"]:
             continue
@@ -123,7 +124,12 @@ def _slow_groups(found: list[LikeCollectives], limits: Limits) -> Iterator[_Slow
             if usual < (1 - limits["min_drop"]) * group.ns:
                 lost = (group.ns - usual) * group.count * group.exposed
                 members = tuple(int(rank) for rank in group.ranks.strip("[]").split(",") if rank.strip())
-                yield _Slow(f"ranks {group.ranks}", usual / group.ns, group.bytes * 1e9 / group.ns, lost, members)
+                one = _Slow(f"ranks {group.ranks}", usual / group.ns, group.bytes * 1e9 / group.ns, lost, members)
+                slow[one.what].append(one)
+    for sizes in slow.values():
+        # Collectives of all sizes and kinds go over the same link: it costs what they lose together.
+        costliest = max(sizes, key=lambda one: one.cost_ns)
+        yield replace(costliest, cost_ns=sum(one.cost_ns for one in sizes))
 
 
 RULE = Rule(

@@ -111,4 +111,5 @@ RULE = Rule(
         Threshold("min_calls", 5, "count", "Of so many calls the best is unlikely to have waited for another rank."),
     ),
     check=check,
+    symptom_of=("CLU002",),
 )

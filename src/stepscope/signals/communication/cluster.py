@@ -63,7 +63,8 @@ class Collectives:
     Attributes:
         event: int64[n].
         wait: int64[n], the part of each that is waiting for ranks that came later.
-        exposed: int64[n], the part of the wait behind which nothing was computed.
+        exposed: int64[n], the part of the wait that compute does not hide: nothing was computed meanwhile, or the
+            transfer lies behind compute without it, and after compute with it.
         unseen: int64[n], the part of `exposed` in which all ranks at hand waited: for one that is not, if any.
         left: float64[n], the rest of each as a fraction of it: the transfer.
         known: bool[n], whether the recordings of all its ranks are at hand.
@@ -119,14 +120,22 @@ def collectives(s: Signals) -> Collectives:
     here = s.trace.job.once(job_size).ranks
     world = np.where(rows["world"] < 0, s.trace.recordings[s.rank].world_size or max(here, 2), rows["world"])
     wait = rows["dur"] - transfer
-    exposed = np.minimum(wait, rows["exposed"]) if summed else wait.copy()
-    for device in [] if summed else s.trace.once(device_times):
-        exposed -= device.compute.within(rows["ts"], rows["ts"] + wait)
+    exposed = np.minimum(wait, rows["exposed"]) if summed else _unhidden(s, rows["ts"], rows["dur"], wait)
     steps = max(Steps.of(s.trace).typical_steps.size, 1)
     known = (ranks >= world) | (ranks == 0)  # 0: the library recorded the transfers themselves
     exposed = np.maximum(exposed, 0)
     unseen = np.minimum(exposed, told.least(rows["event"], rows["dur"]) - transfer)
     return Collectives(rows["event"], wait, exposed, unseen, transfer / rows["dur"], known, steps)
+
+
+def _unhidden(s: Signals, ts: Times, dur: Times, wait: Times) -> Times:
+    """The part of waits that compute does not hide, whether they come first or make what follows late."""
+    first, late = wait.copy(), wait.copy()
+    for device in s.trace.once(device_times):
+        first -= device.compute.within(ts, ts + wait)
+        late -= device.compute.within(ts + dur - wait, ts + dur)
+    found: Times = np.maximum(first, late)
+    return found
 
 
 @signal("ns")

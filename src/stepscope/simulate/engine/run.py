@@ -8,7 +8,7 @@ from typing import Any
 
 from stepscope.simulate.engine.rank import Rank, Request
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.program.step import StepProgram, compile_step
+from stepscope.simulate.program.step import StepProgram, alike, compile_step
 from stepscope.simulate.records import Record
 from stepscope.simulate.specs import KernelSpec
 
@@ -26,9 +26,7 @@ class Simulation:
     def batches(self) -> Iterator[tuple[int, list[Record]]]:
         """Records of each rank in the order the host made them, in batches of bounded size."""
         programs = lru_cache(maxsize=None)(self._program)
-        # Ranks of a pipeline have programs of their own.
-        apart = self.job.stages > 1
-        running = [rank.run(partial(programs, rank.index if apart else 0)) for rank in self.ranks]
+        running = [rank.run(partial(programs, alike(self.job, rank.index))) for rank in self.ranks]
         answers: list[int | None] = [None] * len(running)
         waiting: list[Request] = [None] * len(running)
         finished = [False] * len(running)

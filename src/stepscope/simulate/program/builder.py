@@ -42,6 +42,7 @@ class Builder:
         params: parameters of the model, in the order they are used.
         on_grad: called in the backward when a parameter's gradient is final.
         unit: put around a block of so many parameters that are sharded together.
+        feed_forward: emits what takes the place of a block's MLP; None for the MLP.
         slots: tensors allocated so far.
         sequence: autograd numbers given so far.
     """
@@ -53,6 +54,7 @@ class Builder:
     params: list[TensorSpec] = field(default_factory=list)
     on_grad: Callable[[TensorSpec], None] | None = None
     unit: Callable[[int], AbstractContextManager[None]] = _no_unit
+    feed_forward: Callable[[TensorSpec], None] | None = None
     slots: int = 0
     sequence: int = 0
 

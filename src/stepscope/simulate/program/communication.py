@@ -13,12 +13,14 @@ from stepscope.simulate.specs import DTYPE_BYTES, Collective, OpSpec, TensorSpec
 
 ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "allreduce", "_allgather_base", "_reduce_scatter_base"
 SEND, RECEIVE = "send", "recv"
+ALL_TO_ALL = "all_to_allv"
 _RANGES = {
     ALL_REDUCE: "nccl:all_reduce",
     ALL_GATHER: "nccl:_all_gather_base",
     REDUCE_SCATTER: "nccl:_reduce_scatter_base",
     SEND: "nccl:send",
     RECEIVE: "nccl:recv",
+    ALL_TO_ALL: "nccl:all_to_all",
 }
 _ELEMENTS = {"bf16": "BFloat16", "fp16": "Half", "fp32": "Float"}
 
@@ -31,16 +33,16 @@ class Communicator:
     group: RankGroup
     events: int = 0
 
-    def start(self, name: str, elements: int, between: tuple[int, ...] = ()) -> int:
+    def start(self, name: str, elements: int, between: tuple[int, ...] = (), received: int = 0) -> int:
         """Launch a collective over a whole tensor of ``elements``, after what is queued for compute.
 
-        All ranks of the group take part, if none are named.
+        All ranks of the group take part, if none are named; ``received`` are the elements that an exchange brings.
 
         Returns:
             The event that marks its end; pass it to ``wait``.
         """
         b = self.b
-        what = self._describe(name, elements, between or self.group.ranks)
+        what = self._describe(name, elements, between or self.group.ranks, received)
         before, after = self.events, self.events + 1
         self.events += 2
         shape = (TensorSpec((what.elements_in,), what.dtype),)
@@ -57,16 +59,16 @@ class Communicator:
         """Let compute wait for a collective."""
         self.b.out.append(ins.WaitEvent(event, COMPUTE))
 
-    def _describe(self, name: str, elements: int, between: tuple[int, ...]) -> Collective:
+    def _describe(self, name: str, elements: int, between: tuple[int, ...], received: int) -> Collective:
         job, group = self.b.job, self.group
         share = max(1, elements // len(group.ranks))
         return Collective(
             name=name,
             kernel=collective_kernel(self.b.kernels.costs.device, job.dtype, name),
             elements_in=share if name == ALL_GATHER else elements,
-            elements_out=share if name == REDUCE_SCATTER else elements,
+            elements_out=share if name == REDUCE_SCATTER else received or elements,
             dtype=job.dtype,
-            bytes=elements * DTYPE_BYTES[job.dtype],
+            bytes=max(elements, received) * DTYPE_BYTES[job.dtype],
             group=group.name,
             description=group.description,
             ranks=group.ranks,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from stepscope.simulate.pipeline import PipelineStage
 from stepscope.simulate.program import convolution as conv
 from stepscope.simulate.program import gemms, ops
@@ -110,10 +112,15 @@ def _block(b: Builder, x: TensorSpec, layer: int) -> None:
     with b.frame(f"nn.Module: LayerNorm_{2 * layer + 1}"):
         ops.layer_norm(b, x)
     with b.frame(f"nn.Module: MLP_{layer}", "model.py(41): forward"):
-        wide = gemms.linear(b, x, 4 * job.hidden)
-        ops.pointwise(b, ("aten::gelu", "GeluBackward0"), "GeluCUDAKernelImplFunctor<T>", wide, job.gelu_split)
-        gemms.linear(b, wide, job.hidden)
+        (b.feed_forward or partial(feed_forward, b))(x)
     ops.pointwise(b, ("aten::add", "AddBackward0"), "CUDAFunctor_add<T>", x, job.elementwise_split)
+
+
+def feed_forward(b: Builder, x: TensorSpec) -> None:
+    """A block's MLP."""
+    wide = gemms.linear(b, x, 4 * b.job.hidden)
+    ops.pointwise(b, ("aten::gelu", "GeluBackward0"), "GeluCUDAKernelImplFunctor<T>", wide, b.job.gelu_split)
+    gemms.linear(b, wide, b.job.hidden)
 
 
 def _attention(b: Builder, x: TensorSpec) -> None:

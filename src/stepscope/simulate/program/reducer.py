@@ -19,6 +19,7 @@ class Reducer:
     Attributes:
         b: where instructions go.
         group: the process group.
+        outer: the group in which what the first has reduced is reduced further; None for none.
         filled: elements in the bucket being filled.
         limit: bytes at which that bucket is full.
         waiting: full buckets kept back until the backward is over (no overlap).
@@ -27,6 +28,7 @@ class Reducer:
 
     b: Builder
     group: Communicator
+    outer: Communicator | None = None
     filled: int = 0
     limit: int = FIRST_BUCKET
     waiting: list[int] = field(default_factory=list)
@@ -64,4 +66,7 @@ class Reducer:
             self.waiting.append(elements)
 
     def _reduce(self, elements: int) -> None:
-        self.done.append((self.group.start(ALL_REDUCE, elements), elements))
+        event = self.group.start(ALL_REDUCE, elements)
+        if self.outer is not None:
+            event = self.outer.start(ALL_REDUCE, elements)
+        self.done.append((event, elements))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.kernels import KernelFactory
-from stepscope.simulate.pipeline import PipelineStage, stage_of
+from stepscope.simulate.pipeline import PipelineStage, experts_of, levels_of, stage_of
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program import models, ops
 from stepscope.simulate.program.builder import Builder
 from stepscope.simulate.program.communication import Communicator
+from stepscope.simulate.program.experts import Experts
 from stepscope.simulate.program.optimizer import optimizer_step, zero_grad
 from stepscope.simulate.program.pipelined import Pipelined
 from stepscope.simulate.program.reducer import Reducer
@@ -38,7 +39,7 @@ class StepProgram:
 
 
 def compile_step(job: SimJob, sequence: int, rank: int = 0) -> StepProgram:
-    """The program of a step whose batch has ``sequence`` tokens per sample; ranks differ in a pipeline alone."""
+    """The program of a step whose batch has ``sequence`` tokens per sample."""
     b, stage = Builder(job, KernelFactory.of(job)), stage_of(job, rank)
     x, target = models.batch_tensors(b, sequence)
     copy_event = 1_000_000
@@ -50,7 +51,10 @@ def compile_step(job: SimJob, sequence: int, rank: int = 0) -> StepProgram:
         if job.copy_stream:
             b.out.append(ins.RecordEvent(copy_event, COPY))
             b.out.append(ins.WaitEvent(copy_event, COMPUTE))
-        reducer = _parallel(b, stage)
+        reducer = _parallel(b, stage, rank)
+        if job.experts:
+            # Event numbers of the groups differ.
+            b.feed_forward = Experts(b, Communicator(b, experts_of(job), 3_000_000), rank).feed_forward
         if job.stages > 1:
             _pipelined(b, stage, x, target, reducer)
         elif job.graph:
@@ -74,6 +78,13 @@ def compile_step(job: SimJob, sequence: int, rank: int = 0) -> StepProgram:
             with b.frame("torch/cuda/__init__.py(950): synchronize"):
                 b.out.append(ins.Sync(-1))
     return StepProgram(_setup(b), tuple(b.out), b.sequence, x.bytes + target.bytes)
+
+
+def alike(job: SimJob, rank: int) -> int:
+    """A rank that runs the same program: ranks differ in their groups, and in the tokens for their experts."""
+    if job.stages > 1 or job.inner_ranks or (job.experts and rank == job.busy_rank):
+        return rank
+    return int(job.experts and job.busy_rank == 0)
 
 
 def _setup(b: Builder) -> ins.Program:
@@ -103,7 +114,7 @@ def _pipelined(
     Pipelined(b, stage, group, reducer if isinstance(reducer, Reducer) else None, tokens, wanted).run()
 
 
-def _parallel(b: Builder, stage: PipelineStage) -> Reducer | Sharder | None:
+def _parallel(b: Builder, stage: PipelineStage, rank: int) -> Reducer | Sharder | None:
     """The exchange of gradients between ranks if there are several; called back as the model runs."""
     if len(stage.replicas.ranks) == 1:
         return None
@@ -113,7 +124,11 @@ def _parallel(b: Builder, stage: PipelineStage) -> Reducer | Sharder | None:
         return sharder
     if not b.job.training:
         return None
-    reducer = Reducer(b, Communicator(b, stage.replicas))
+    if b.job.inner_ranks:
+        inner, outer = levels_of(b.job, rank)
+        reducer = Reducer(b, Communicator(b, inner), Communicator(b, outer, events=4_000_000))
+    else:
+        reducer = Reducer(b, Communicator(b, stage.replicas))
     b.on_grad = reducer.ready
     return reducer
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.pipeline import RankGroup, stage_of
+from stepscope.simulate.pipeline import RankGroup, experts_of, levels_of, stage_of
 from stepscope.simulate.writers.kineto_events import BASE_NS, Events, micros
 
 
@@ -50,8 +50,12 @@ def header(job: SimJob, rank: int) -> str:
 
 
 def _groups(job: SimJob, rank: int) -> list[RankGroup]:
-    """All ranks together, and in a pipeline those of this rank's stage and of its pipe."""
+    """All ranks together, and the groups within it: of a pipeline, of experts, of a reduction in two levels."""
     every, stage = RankGroup("0", "default_pg", tuple(range(job.ranks))), stage_of(job, rank)
+    if job.experts:
+        return [every, experts_of(job)]
+    if job.inner_ranks:
+        return [every, *levels_of(job, rank)]
     return [every, stage.replicas, stage.pipe] if job.stages > 1 else [every]
 
 

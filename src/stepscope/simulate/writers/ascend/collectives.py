@@ -76,7 +76,8 @@ def parts(job: SimJob, rank: int, work: DeviceTask) -> list[CollectiveTask]:
             # The first phase starts once all ranks are there, a later one once the peer has the phase before.
             start = edges[i] if i else work.start
             moving = min(start + _SIGNAL, edges[i + 1]) if i else edges[0]
-            found += _phase(_Link(plane, rank, peer, remote), reducing, (start, moving, edges[i + 1]), what)
+            moved = _moved(job, what, (rank, peer), (moving, edges[i + 1]))
+            found += _phase(_Link(plane, rank, peer, remote), reducing, (start, moving, moved, edges[i + 1]), what)
     return sorted(found, key=lambda part: (part.start, part.plane))
 
 
@@ -104,9 +105,21 @@ def _local_copy(job: SimJob, rank: int, work: DeviceTask, what: Collective) -> C
     )
 
 
-def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Collective) -> list[CollectiveTask]:
-    """Signal the peer, wait for it, move the data; times are the phase's start, the start of moving, and the end."""
-    start, moving, end = times
+def _moved(job: SimJob, what: Collective, pair: tuple[int, int], times: tuple[int, int]) -> int:
+    """When a link has moved its share: at the end of the phase, but for those that are not the slow one."""
+    moving, end = times
+    slow = job.slow_link_rank
+    if slow not in what.between or (slow in pair and (job.slow_link_peer < 0 or job.slow_link_peer in pair)):
+        return end
+    return moving + int((end - moving) / job.slow_link_factor)
+
+
+def _phase(link: _Link, reducing: bool, times: tuple[int, int, int, int], what: Collective) -> list[CollectiveTask]:
+    """Signal the peer, wait for it, move the data, wait for slower links.
+
+    Times are the phase's start, the start and the end of moving, and the phase's end.
+    """
+    start, moving, moved, end = times
     signalled = min(start + _SIGNAL, moving)
     share = what.bytes // len(what.ranks)
     transport, name = ("RDMA", "RDMASend") if link.remote else ("SDMA", "Reduce_Inline" if reducing else "Memcpy")
@@ -114,4 +127,7 @@ def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Colle
     ends = link.plane, link.source, link.target
     signal = CollectiveTask(start, signalled, ends[0], "Notify_Record", *ends[1:], transport, "INVALID_TYPE", 0)
     wait = CollectiveTask(signalled, moving, ends[0], "Notify_Wait", *ends[1:], "LOCAL", "INVALID_TYPE", 0)
-    return [signal, wait, CollectiveTask(moving, end, ends[0], name, *ends[1:], transport, wire, share)]
+    found = [signal, wait, CollectiveTask(moving, moved, ends[0], name, *ends[1:], transport, wire, share)]
+    if moved < end:
+        found.append(CollectiveTask(moved, end, ends[0], "Notify_Wait", *ends[1:], "LOCAL", "INVALID_TYPE", 0))
+    return found

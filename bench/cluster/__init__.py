@@ -1,0 +1,1 @@
+"""Whether the rank or link that slows a job down is named first, in simulated clusters."""

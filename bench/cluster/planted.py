@@ -1,0 +1,138 @@
+"""Simulated jobs of many ranks in which one thing is wrong, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+from stepscope.simulate import SimJob
+
+#: Small ranks: few steps and layers, so that hundreds of them can be written. The device has work all the time.
+_DEVICE_BOUND: Final = SimJob(
+    layers=2, hidden=1024, heads=8, sequence=512, batch=8, vocab=1024, steps=3, python_ns=500, op_ns=300,
+    launch_ns=1_500, optimizer_impl="fused", zero_gradients=False, record_calls=False, profile_memory=False,
+    network_bandwidth=100e9,
+)  # fmt: skip
+#: The same with an ordinary host, which is as busy as the device.
+_HOST_BOUND: Final = replace(_DEVICE_BOUND, python_ns=5_000, op_ns=1_600, launch_ns=4_200, batch=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A job and what is wrong with it.
+
+    Attributes:
+        kind: What is wrong.
+        job: The job.
+        format: What it is written as.
+        codes: Rules that may name it; empty if nothing is wrong.
+        ranks: The culprits: a rank, the ends of a link, or the ranks of a stage.
+        stage: The stage of a pipeline; None for anything else.
+    """
+
+    kind: str
+    job: SimJob
+    format: str = "kineto"
+    codes: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+    stage: int | None = None
+
+
+def _healthy(job: SimJob, _: Random) -> Planted:
+    return Planted("healthy", job)
+
+
+def _skewed(job: SimJob, rng: Random) -> Planted:
+    return Planted("clocks that differ, else healthy", _skew(job, rng))
+
+
+def _skew(job: SimJob, rng: Random) -> SimJob:
+    """Clocks that are milliseconds off; a host has a quarter of the ranks, no more than eight."""
+    ahead = rng.choice((-1, 1)) * rng.randrange(1_000_000, 9_000_000)
+    return replace(job, clock_offset_ns=ahead, ranks_per_host=max(1, min(8, job.ranks // 4)))
+
+
+def _slow_device(job: SimJob, rng: Random) -> Planted:
+    rank = rng.randrange(job.ranks)
+    return Planted(
+        "slow device", replace(job, slow_rank=rank, slow_factor=rng.uniform(1.15, 2)), codes=("CLU001",), ranks=(rank,)
+    )
+
+
+def _slow_device_skewed(job: SimJob, rng: Random) -> Planted:
+    found = _slow_device(_skew(job, rng), rng)
+    return replace(found, kind="slow device, clocks that differ")
+
+
+def _slow_host(job: SimJob, rng: Random) -> Planted:
+    rank = rng.randrange(job.ranks)
+    slow = {name: getattr(_HOST_BOUND, name) for name in ("python_ns", "op_ns", "launch_ns", "batch")}
+    slow |= {"slow_host_rank": rank, "slow_host_factor": rng.uniform(1.5, 3)}
+    return Planted("slow host", replace(job, **slow), codes=("CLU003",), ranks=(rank,))
+
+
+def _piped(job: SimJob) -> SimJob:
+    stages = 4 if job.ranks < 64 else 8
+    return replace(
+        job, stages=stages, layers=2 * stages, micro_batches=2 * stages, batch=2 * stages, sequence=1024, vocab=16,
+        optimizer="sgd",
+    )  # fmt: skip
+
+
+def _slow_link(job: SimJob, rng: Random) -> Planted:
+    """A link between two ranks that reduce gradients together before all do: their group is slower than its like."""
+    inner = 2 if job.ranks < 64 else 8
+    first = rng.randrange(job.ranks // inner) * inner
+    rank, peer = rng.sample(range(first, first + inner), 2)
+    slow = replace(
+        job, inner_ranks=inner, slow_link_rank=rank, slow_link_peer=peer, slow_link_factor=rng.uniform(3, 8), batch=2
+    )
+    return Planted("slow link in a group", slow, codes=("CLU002",), ranks=(rank, peer))
+
+
+def _slow_pair(job: SimJob, rng: Random) -> Planted:
+    """A link between two devices of a host, whose transfers the library records one by one."""
+    rank = rng.randrange(job.ranks)
+    per_host = min(job.ranks, 8)
+    peer = rng.choice([other for other in range(job.ranks) if other // per_host == rank // per_host and other != rank])
+    slow = replace(
+        job, device="ascend910b2", ranks_per_host=per_host, slow_link_rank=rank, slow_link_peer=peer,
+        slow_link_factor=rng.uniform(2, 6),
+    )  # fmt: skip
+    return Planted("slow link of a pair", slow, "ascend", ("CLU002",), (rank, peer))
+
+
+def _uneven_stage(job: SimJob, rng: Random) -> Planted:
+    job = _piped(job)
+    last = job.layers // job.stages
+    layers = job.layers + last - job.layers % 2
+    width = job.ranks // job.stages
+    stage = job.stages - 1
+    uneven = replace(job, layers=layers, last_stage_layers=last + rng.randint(1, last))
+    ranks = tuple(range(stage * width, job.ranks))
+    return Planted("uneven stages", uneven, codes=("CLU006",), ranks=ranks, stage=stage)
+
+
+def _uneven_experts(job: SimJob, rng: Random) -> Planted:
+    rank = rng.randrange(job.ranks)
+    uneven = replace(job, experts=True, busy_rank=rank, busy_factor=rng.uniform(1.4, 3))
+    return Planted("uneven experts", uneven, codes=("CLU004",), ranks=(rank,))
+
+
+def _even_experts(job: SimJob, _: Random) -> Planted:
+    return Planted("even experts, healthy", replace(job, experts=True))
+
+
+#: All kinds; those without a culprit are healthy.
+KINDS: Final[tuple[Callable[[SimJob, Random], Planted], ...]] = (
+    _healthy, _skewed, _even_experts, _slow_device, _slow_device_skewed, _slow_host, _slow_link, _slow_pair,
+    _uneven_stage, _uneven_experts,
+)  # fmt: skip
+
+
+def planted(make: Callable[[SimJob, Random], Planted], ranks: int, seed: int) -> Planted:
+    """One job of a kind; the seed draws the culprit, how bad it is, and the noise."""
+    rng = Random(f"{make.__name__} {ranks} {seed}")
+    return make(replace(_DEVICE_BOUND, ranks=ranks, noise=rng.uniform(0.01, 0.05), noise_seed=seed), rng)

@@ -1,0 +1,37 @@
+"""Jobs made of a few durations, as the tables about all ranks see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stepscope.cluster.job import JobParts
+from stepscope.cluster.part import RankTimes
+from stepscope.model.recording import Recording
+
+#: A step of 10 ms in which a rank computes 6 ms, idles 1 ms and waits for the rest.
+TIMES = RankTimes(2, 10_000_000, 6_000_000, 3_000_000, 0, 1_000_000, 0)
+
+
+def calls(rank, durations, stops, group="0", name="all_reduce", size=1 << 20) -> dict[str, Any]:
+    """Calls of one collective after the other, with these durations and ends, in typical steps."""
+    number = len(durations)
+    return {
+        "rank": np.full(number, rank, np.int32), "event": np.arange(number), "device": np.zeros(number, np.int32),
+        "group": np.array([group] * number), "collective": np.array([name] * number), "bytes": np.full(number, size),
+        "dur": np.array(durations, np.int64), "stop": np.array(stops, np.int64), "typical": np.ones(number, np.bool_),
+        "key": np.arange(number),
+    }  # fmt: skip
+
+
+def job(durations, stops=None, *, hosts=None, times=None, groups=None, named=None) -> JobParts:
+    """A job whose ranks call collectives of these durations, in the groups `named`, or all in one."""
+    parts = JobParts()
+    for rank, row in enumerate(durations):
+        recording = Recording(f"{rank}", "kineto", rank, len(durations), (hosts or {}).get(rank), 10**18)
+        ends = stops[rank] if stops is not None else np.arange(len(row)) * 10**6
+        made = calls(rank, row, ends, (named or {}).get(rank, "0"))
+        parts.add(rank, recording, made, (groups or {}).get(rank, []))
+        parts.times[rank] = (times or {}).get(rank, TIMES)
+    return parts
