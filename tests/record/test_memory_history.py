@@ -34,7 +34,19 @@ def record(
 ) -> Recorded:
     """Record steps 3 and 4 of a program that allocates in each step what it never gives back."""
     (folder / "program.py").write_text(TRAIN.format(size=size, device=device, first=first))
-    command = [sys.executable, "-m", "stepscope", "record", "-o", "out", "--no-report", "--memory", "--steps", "3:5"]
+    command = [
+        sys.executable,
+        "-m",
+        "stepscope",
+        "record",
+        "--no-machine",
+        "-o",
+        "out",
+        "--no-report",
+        "--memory",
+        "--steps",
+        "3:5",
+    ]
     paths = os.pathsep.join(map(str, (SOURCES, HERE / "fakes", HERE / "fakes_npu")))
     done = subprocess.run(
         [*command, "--", sys.executable, "program.py"],

@@ -27,7 +27,19 @@ print(given["activities"], given["with_stack"], given["experimental_config"].giv
 def record(folder: Path, *, ends: int = -1, **variables: str) -> Recorded:
     """Record steps 3 and 4, in a job of eight ranks of which this is the fourth."""
     (folder / "program.py").write_text(TRAIN.format(ends=ends))
-    command = [sys.executable, "-m", "stepscope", "record", "-o", "out", "--no-report", "--no-stacks", "--steps", "3:5"]
+    command = [
+        sys.executable,
+        "-m",
+        "stepscope",
+        "record",
+        "--no-machine",
+        "-o",
+        "out",
+        "--no-report",
+        "--no-stacks",
+        "--steps",
+        "3:5",
+    ]
     paths = os.pathsep.join(map(str, (SOURCES, HERE / "fakes", HERE / "fakes_npu")))
     done = subprocess.run(
         [*command, "--", sys.executable, "program.py"],

@@ -84,7 +84,20 @@ def install(folder: Path, report: str) -> None:
 
 def record(folder: Path, *options: str, first: str = "torch.cuda.init()") -> Recorded:
     (folder / "program.py").write_text(TRAIN.format(first=first))
-    command = [sys.executable, "-m", "stepscope", "record", "--with", "nsys", "-o", "out", "--steps", "3:5", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "stepscope",
+        "record",
+        "--no-machine",
+        "--with",
+        "nsys",
+        "-o",
+        "out",
+        "--steps",
+        "3:5",
+        *options,
+    ]
     paths = os.pathsep.join([str(SOURCES), str(FAKES)])
     done = subprocess.run(
         [*command, "--", sys.executable, "program.py"],

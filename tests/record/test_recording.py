@@ -46,7 +46,7 @@ def test_four_steps_are_marked(tmp_path: Path) -> None:
     assert list(recorded.starts_of("body ")) == [10, 11, 12, 13]
     assert "recorded steps 10 to 13 (steps are updates by the optimizer) of rank 0" in recorded.errors
     # Nothing unfinished is left.
-    assert len(list(recorded.folder.iterdir())) == 1
+    assert sorted(path.suffix for path in recorded.folder.iterdir()) == [".json", ".jsonl"]
 
 
 def test_other_steps(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_killed_program_leaves_the_marks_of_its_steps(tmp_path: Path) -> None:
     recorded = killed(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)")
     assert recorded.status == 128 + 9
     assert "rank 0 was killed while its steps from 10 on were recorded; their marks are left" in recorded.errors
-    [left] = recorded.folder.iterdir()
+    [left] = recorded.folder.glob("*.json")
     with open_trace(left, Options(cache=False)) as trace:
         steps = trace.rows("SELECT number, source FROM steps")
     assert [tuple(step.values()) for step in steps] == [(10, "profiler"), (11, "profiler")]
@@ -162,7 +162,7 @@ def test_a_killed_program_leaves_the_marks_of_its_steps(tmp_path: Path) -> None:
 def test_a_program_that_ends_while_it_is_recorded(how: str, status: int, reason: str, tmp_path: Path) -> None:
     recorded = killed(tmp_path, how)
     assert recorded.status == status, recorded.errors
-    [left] = recorded.folder.iterdir()
+    [left] = recorded.folder.glob("*.json")
     assert list(recorded.starts_of("ProfilerStep#")) == [10, 11, 12]
     assert codes(left)["recording-partial"] == f"the recording is not whole: {reason}"
     assert ("bad loss" in recorded.errors) == (status == 1)
@@ -192,7 +192,7 @@ def test_a_full_disk_leaves_what_is_written(export: str, left: str, tmp_path: Pa
     recorded = record(tmp_path, patch + TRAIN.format(steps=20))
     assert (recorded.status, recorded.output) == (0, "trained --lr 1\n")
     assert "the recording is cut (" in recorded.errors
-    [path] = recorded.folder.iterdir()
+    [path] = recorded.folder.glob("*.json")
     assert left in path.read_text()
     assert "truncated" in codes(path)
 
@@ -219,7 +219,7 @@ def test_options_behind_the_program_are_its_own(tmp_path: Path) -> None:
 def starts(recorded: Recorded) -> list[list[int]]:
     """Numbers of the steps of each recording, in time order."""
     found = []
-    for path in sorted(recorded.folder.iterdir(), key=lambda one: one.name.split(".")[1]):
+    for path in sorted(recorded.folder.glob("*.json"), key=lambda one: one.name.split(".")[1]):
         names = [event["name"] for event in json.loads(path.read_text())["traceEvents"]]
         found.append([int(name.split("#")[1]) for name in names if name.startswith("ProfilerStep#")])
     return found

@@ -48,6 +48,7 @@ MODULES: Final[tuple[str, ...]] = (
     "host.annotations",
     "host.projected_ranges",
     "host.os_runtime",
+    "host.machine_use",
     "copies.copies",
     "host.synchronisations",
     "host.dataloader",

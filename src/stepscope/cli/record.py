@@ -55,6 +55,7 @@ NsysOption = Annotated[
     list[str] | None,
     typer.Option("--nsys-option", metavar="OPTION", help="Another option of `nsys profile`; may be repeated."),
 ]
+NoMachine = Annotated[bool, typer.Option("--no-machine", help="Leave out samples of processors, disks and devices.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not print the diagnosis.")]
 Patience = Annotated[
     float,
@@ -80,6 +81,7 @@ def record(
     memory: Memory = False,
     with_: With = None,
     nsys_option: NsysOption = None,
+    no_machine: NoMachine = False,
     no_report: NoReport = False,
     patience: Patience = 60.0,
 ) -> None:
@@ -91,7 +93,8 @@ def record(
 
     from stepscope.record import nsys
     from stepscope.record.launch import run
-    from stepscope.record.outcome import reports_in, sentences
+    from stepscope.record.machine.sampler import MachineSampler
+    from stepscope.record.outcome import about_samples, reports_in, sentences
     from stepscope.record.settings import RecordSettings
 
     first, stop = _range(steps or "10:14")
@@ -110,11 +113,12 @@ def record(
             requests=tuple(map(str, requests)), slow=_SLOW if trigger else 0.0,
         )  # fmt: skip
         command = nsys.profiled(program, settings, nsys_option or []) if with_ else program
-        status = run(command, settings, asking)
+        sampler = None if no_machine else MachineSampler(folder, Path(reports))
+        status = run(command, settings, asking, sampler.start if sampler else None)
         problems = nsys.export(folder) if with_ else []
-        for line in [*sentences(reports_in(Path(reports)), settings), *problems]:
+        for line in [*sentences(reports_in(Path(reports)), settings), *about_samples(sampler), *problems]:
             typer.echo(f"stepscope: {line}.", err=True)
-    if folder.is_dir() and any(folder.iterdir()) and not no_report:
+    if folder.is_dir() and any(path.suffix != ".jsonl" for path in folder.iterdir()) and not no_report:
         _diagnose(folder)
     raise typer.Exit(status)
 

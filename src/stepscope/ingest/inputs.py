@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.model.source import SourceTraits
 from stepscope.readers.ascend import inputs as ascend
 from stepscope.readers.kineto import inputs as kineto
+from stepscope.readers.machine import inputs as machine
 from stepscope.readers.memsnapshot import inputs as memsnapshot
 from stepscope.readers.nsight import inputs as nsight
 
@@ -15,6 +16,7 @@ SOURCES: Final[Mapping[str, SourceTraits]] = {
     ascend.NAME: ascend.SOURCE,
     kineto.CHROME_NAME: kineto.CHROME,
     kineto.NAME: kineto.SOURCE,
+    machine.NAME: machine.SOURCE,
     memsnapshot.NAME: memsnapshot.SOURCE,
     nsight.NAME: nsight.SOURCE,
 }

@@ -13,6 +13,7 @@ from stepscope.ingest.options import Options
 from stepscope.ingest.recognise import Recognised, recognise
 from stepscope.ingest.storing import Stores
 from stepscope.ingest.whose.choice import choose
+from stepscope.ingest.whose.companions import companions, recordings_alone
 from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.notes import notes as whose_notes
 from stepscope.model.trace import Note, Trace
@@ -49,13 +50,14 @@ def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
         connect = connect_ahead()
         unreadable = [one.error for one in found.skipped if one.unreadable]
         folders = stores.of(found.sources, unreadable)
-        recordings = [_found(source, folder) for source, folder in folders]
+        recordings, samples = recordings_alone([_found(source, folder) for source, folder in folders])
         try:
             choice = choose(recordings, options.run, options.span)
             return open_stores(
                 {rank: group[0].store for rank, group in choice.ranks.items()},
                 [*_skipped_notes(found), *stores.notes(), *whose_notes(recordings, choice)],
                 snapshots={rank: group[1].store for rank, group in choice.ranks.items() if len(group) > 1},
+                machines=companions(choice.ranks, samples),
                 places=choice.places,
                 locked=options.locked,
                 check=True,
@@ -71,7 +73,8 @@ def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
 def _found(source: Source, store: Path) -> FoundRecordings:
     recording = read_manifest(store)
     path = source.path / source.member if source.member else source.path
-    return FoundRecordings(recording, path, store, source_of(recording.reader).timed, cache(partial(extent, store)))
+    kind = source_of(recording.reader)
+    return FoundRecordings(recording, path, store, kind.timed, cache(partial(extent, store)), kind.companion)
 
 
 def _skipped_notes(found: Recognised) -> list[Note]:

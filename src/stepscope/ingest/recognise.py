@@ -15,12 +15,19 @@ from stepscope.readers import content
 from stepscope.readers.ascend.reader import AscendReader
 from stepscope.readers.foreign import foreign_archive, is_foreign
 from stepscope.readers.kineto.reader import KinetoReader
+from stepscope.readers.machine.reader import MachineReader
 from stepscope.readers.memsnapshot.reader import MemorySnapshotReader
 from stepscope.readers.nsight.reader import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source
 
 #: In order of precedence among equally sure readers.
-READERS: Final[tuple[Reader, ...]] = (AscendReader(), KinetoReader(), NsightReader(), MemorySnapshotReader())
+READERS: Final[tuple[Reader, ...]] = (
+    AscendReader(),
+    KinetoReader(),
+    NsightReader(),
+    MemorySnapshotReader(),
+    MachineReader(),
+)
 
 #: Bytes examined if a file's first ones leave the reader in doubt; some have long headers.
 _LONG_HEAD: Final = 4 << 20

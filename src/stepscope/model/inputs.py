@@ -9,6 +9,7 @@ from typing import Final, Literal
 Input = Literal[
     "device", "grids", "operators", "shapes", "stacks", "modules", "calls", "os_calls", "loader", "collectives",
     "links", "summaries", "allocations", "snapshot", "history",
+    "machine",
 ]  # fmt: skip
 
 
@@ -53,5 +54,9 @@ ABSENCES: Final[Mapping[Input, Absence]] = {
     "history": Absence(
         "the memory snapshot has no history of the allocator",
         "let the allocator keep its history (PyTorch: torch.cuda.memory._record_memory_history)",
+    ),
+    "machine": Absence(
+        "the machine was not sampled while the steps ran",
+        "record with stepscope record, a job that goes on for some seconds after the recorded steps",
     ),
 }

@@ -22,6 +22,7 @@ class SourceTraits:
         marking: How to mark steps in a PyTorch program; empty if such recordings have no marks.
         marking_elsewhere: How to mark steps in other programs.
         timed: Whether they hold durations of work, not only memory contents.
+        companion: Whether they add to a recording beside them, and are none by themselves.
         by_operators: Whether host work is recorded as operators, so that a recording with calls alone is a reduced one.
         numbered: Whether operators are numbered consecutively, so that gaps show removed ones.
         file_name: Regular expression of the names that the profiler gives to files or folders by itself, with groups
@@ -36,6 +37,7 @@ class SourceTraits:
     marking: str = "call prof.step() after each iteration"
     marking_elsewhere: str = "call prof.step() after each iteration"
     timed: bool = True
+    companion: bool = False
     by_operators: bool = False
     numbered: bool = False
     file_name: str | None = None

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -31,13 +31,19 @@ def environment(settings: RecordSettings, inherited: Mapping[str, str]) -> dict[
     return {_LEVEL_OF_PROFILER: _NO_MESSAGES, **inherited, **ours}
 
 
-def run(command: Sequence[str], settings: RecordSettings, asking: Mapping[str, Path] | None = None) -> int:
+def run(
+    command: Sequence[str],
+    settings: RecordSettings,
+    asking: Mapping[str, Path] | None = None,
+    started: Callable[[int], None] | None = None,
+) -> int:
     """Run a program to its end.
 
     Args:
         command: The program and its arguments, as a shell would start it.
         settings: What its processes are to record.
         asking: Signals, by name, that are not the program's but touch a file, to ask for a recording.
+        started: Called with its process id.
 
     Returns:
         Its exit status; 128 and the signal's number if a signal ended it.
@@ -55,6 +61,8 @@ def run(command: Sequence[str], settings: RecordSettings, asking: Mapping[str, P
                 hint=_hint(command[0]),
             ) from error
         forward_to.append(process)
+        if started is not None:
+            started(process.pid)
         status = process.wait()
     return status if status >= 0 else 128 - status
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stepscope.record.job.report import ProcessReport
+from stepscope.record.machine.sampler import MachineSampler
 from stepscope.record.settings import RecordSettings
 
 _SOURCES = {
@@ -32,6 +33,15 @@ def sentences(reports: list[ProcessReport], settings: RecordSettings) -> list[st
         what = "no step" if any(one.snapshots for one in reports) else "nothing"
         lines.append(f"{what} was recorded: {_nothing(reports, settings)}")
     return lines
+
+
+def about_samples(sampler: MachineSampler | None) -> list[str]:
+    """End sampling; what is to be said about it, a sentence without a full stop, if there are samples."""
+    path = sampler.stop() if sampler else None
+    if sampler is None or path is None:
+        return []
+    share = 100 * sampler.spent_ns / max(sampler.lived_ns, 1)
+    return [f"sampled the machine {sampler.samples} times, which took {share:.2f} % of a core: {path}"]
 
 
 def _recorded(one: ProcessReport, profiler: str) -> str:

@@ -14,8 +14,8 @@ from stepscope.model.process.sandbox import lock
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Note, Trace
+from stepscope.store.beside import beside_of
 from stepscope.store.manifest import check_rows, read_manifest
-from stepscope.store.snapshots import Snapshot
 from stepscope.store.views import create_views
 
 #: Memory of queries; planning one over many ranks takes a further megabyte for each.
@@ -44,6 +44,7 @@ def open_stores(
     notes: Sequence[Note] = (),
     *,
     snapshots: Mapping[int, Path] | None = None,
+    machines: Mapping[int, Path] | None = None,
     places: Sequence[Place] = (),
     locked: bool = False,
     check: bool = False,
@@ -55,6 +56,7 @@ def open_stores(
         stores: Folder of each rank's recording.
         notes: Health lines about the input as a whole.
         snapshots: Folder of the memory snapshot that adds to a rank's recording.
+        machines: Folder of the samples of the machine on which a rank ran.
         places: Every recording of the input, with its run, rank and span.
         locked: Restrict queries to the stores' files, without network or settings.
         check: Compare the stores' rows with their manifests.
@@ -64,7 +66,12 @@ def open_stores(
         DamagedStoreError: A store differs from its manifest.
     """
     recordings = {rank: read_manifest(path) for rank, path in stores.items()}
-    beside = {rank: Snapshot.of(path, recordings[rank]) for rank, path in (snapshots or {}).items()}
+    known, sampled = snapshots or {}, machines or {}
+    beside = {
+        rank: beside_of(path, recordings[rank], known.get(rank), [sampled[rank]] if rank in sampled else ())
+        for rank, path in stores.items() if rank in known or rank in sampled
+    }  # fmt: skip
+    added = {one.store for group in beside.values() for one in group}
     # Views over all of many ranks are only made for who asks about all of them at once.
     later = len(stores) > SIZES.joined_ranks and not locked
     database = connect()
@@ -75,19 +82,19 @@ def open_stores(
         # setting only once it has loaded what reads Parquet.
         connection.execute("SET parquet_metadata_cache = true")
         if check:
-            for path in (*stores.values(), *(one.store for one in beside.values())):
+            for path in (*stores.values(), *sorted(added)):
                 check_rows(path, connection)
         if later:
             connection.execute(f"SET memory_limit = '{_MEGABYTES + len(stores)}MB'")
         else:
             create_views(connection, stores, beside)
         if locked:
-            lock(connection, [*stores.values(), *(one.store for one in beside.values())])
+            lock(connection, [*stores.values(), *sorted(added)])
 
     def of_rank(rank: int) -> Callable[[], Trace]:
-        known = snapshots or {}
-        part = {rank: known[rank]} if rank in known else None
-        return partial(open_stores, {rank: stores[rank]}, snapshots=part, locked=locked)
+        only = {rank: known[rank]} if rank in known else None
+        machine = {rank: sampled[rank]} if rank in sampled else None
+        return partial(open_stores, {rank: stores[rank]}, snapshots=only, machines=machine, locked=locked)
 
     again = partial(open_stores, stores, notes, snapshots=snapshots, places=places, locked=True)
     prepare = (lambda first: create_views(first, stores, beside)) if later else None

@@ -40,13 +40,16 @@ class Snapshot:
         origin, other = read_manifest(store).origin_unix_ns, recording.origin_unix_ns
         return cls(store, -_LONG_AGO_NS if origin is None or other is None else origin - other)
 
+    def rows(self, table: TableSchema, rank: int, store: Path) -> list[str]:
+        """SELECT statements of the rows that it adds to a table of the recording in a store.
 
-def rows_beside(table: TableSchema, rank: int, store: Path, snapshot: Snapshot) -> list[str]:
-    """SELECT statements of the rows that a snapshot adds to a table of a recording.
+        Its health always; what the allocator held and did where the recording has none of it. Owners of memory are
+        events of the snapshot, which are not added.
+        """
+        return _rows(table, rank, store, self)
 
-    Its health always; what the allocator held and did where the recording has none of it. Owners of memory are events
-    of the snapshot, which are not added.
-    """
+
+def _rows(table: TableSchema, rank: int, store: Path, snapshot: Snapshot) -> list[str]:
     file = snapshot.store / f"{table.name}.parquet"
     if not file.exists():
         return []

@@ -30,6 +30,7 @@ from stepscope.model.tables import (
     SAMPLES,
     TRACKS,
 )
+from stepscope.model.tables.machine import MACHINE_TABLES
 from stepscope.model.tables.memory import MEMORY_TABLES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 from stepscope.store.layout import PARQUET, columns_sql, stored_columns
@@ -41,7 +42,7 @@ from stepscope.store.raw_tables import RAW_EVENTS, RAW_FLOWS, RAW_KERNELS, RAW_M
 _RAW: Final = (RAW_EVENTS, RAW_KERNELS, RAW_MEMORY, RAW_FLOWS, INPUT_CALLS, INPUT_TEXTS)
 _AS_DECLARED: Final = (
     TRACKS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, COUNTERS, SAMPLES, DEVICES, OP_INPUTS, GROUPS,
-    *MEMORY_TABLES, RECORDED,
+    *MEMORY_TABLES, *MACHINE_TABLES, RECORDED,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
 from stepscope.store.activities import ACTIVITIES
+from stepscope.store.beside import AddsRows
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS, op_inputs_sql
 from stepscope.store.layout import (
     ARGS_GLOB,
@@ -19,7 +20,6 @@ from stepscope.store.layout import (
     columns_sql,
     stored_columns,
 )
-from stepscope.store.snapshots import Snapshot, rows_beside
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,15 +29,17 @@ _FILES: Final = {KERNELS.name: ACTIVITIES}
 
 
 def create_views(
-    connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path], snapshots: Mapping[int, Snapshot] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    stores: Mapping[int, Path],
+    beside: Mapping[int, Sequence[AddsRows]] | None = None,
 ) -> None:
     """Define every canonical table as a view over the stores' files."""
     for table in PLAIN_TABLES:
         parts = []
         for rank, path in sorted(stores.items()):
             parts += _rows(path, _FILES.get(table.name, table), _columns(table, rank))
-            if snapshots and rank in snapshots:
-                parts += rows_beside(table, rank, path, snapshots[rank])
+            for one in (beside or {}).get(rank, ()):
+                parts += one.rows(table, rank, path)
         _define(connection, table, parts)
     events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
     connection.execute(f"CREATE VIEW events AS {events}")

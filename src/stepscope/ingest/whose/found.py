@@ -19,6 +19,7 @@ class FoundRecordings:
         store: Folder of its store.
         timed: Whether it holds durations of work, not only memory contents.
         between: Reads the Unix times of its first and last event, in ns; None if they are unknown.
+        companion: Whether it only adds to a recording.
     """
 
     recording: Recording
@@ -26,6 +27,7 @@ class FoundRecordings:
     store: Path
     timed: bool = True
     between: Callable[[], tuple[int, int] | None] = lambda: None
+    companion: bool = False
 
     @property
     def only_part(self) -> bool:

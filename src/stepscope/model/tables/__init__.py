@@ -13,6 +13,7 @@ from stepscope.model.tables.columns import RANK
 from stepscope.model.tables.communication import COLLECTIVES, COMM_TASKS, GROUPS
 from stepscope.model.tables.devices import COPIES, DEVICES, KERNEL_METRICS, KERNELS, SAMPLES
 from stepscope.model.tables.events import COUNTERS, EVENTS, FLOWS, MEMORY, OP_INPUTS, STEPS, TRACKS
+from stepscope.model.tables.machine import MACHINE, MACHINE_TABLES, STORAGES
 from stepscope.model.tables.memory import MEMORY_TABLES
 from stepscope.model.tables.recording import HEALTH, RECORDED
 
@@ -29,18 +30,20 @@ __all__ = [
     "HEALTH",
     "KERNELS",
     "KERNEL_METRICS",
+    "MACHINE",
     "MEMORY",
     "OP_INPUTS",
     "RANK",
     "RECORDED",
     "SAMPLES",
     "STEPS",
+    "STORAGES",
     "TABLES",
     "TRACKS",
 ]
 
 TABLES: Final = (
     EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, SAMPLES, FLOWS, STEPS,
-    DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, RECORDED, HEALTH,
+    DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, *MACHINE_TABLES, RECORDED, HEALTH,
 )  # fmt: skip
 BY_NAME: Final = {table.name: table for table in TABLES}

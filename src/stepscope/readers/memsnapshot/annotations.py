@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from stepscope.readers.memsnapshot.values import device, natural, short_text
+from stepscope.readers.memsnapshot.values import device, natural
+from stepscope.readers.untrusted import short_text
 
 _STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
 _LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stepscope.readers.memsnapshot.history import TAKEN, History
-from stepscope.readers.memsnapshot.values import rows_of, size
+from stepscope.readers.memsnapshot.values import size
+from stepscope.readers.untrusted import rows_of
 
 
 @dataclass(slots=True)

@@ -8,7 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.readers.memsnapshot.stacks import StackNumbers
-from stepscope.readers.memsnapshot.values import address, integer, natural, pool_name, rows_of, short_text, size
+from stepscope.readers.memsnapshot.values import address, integer, natural, pool_name, size
+from stepscope.readers.untrusted import rows_of, short_text
 
 #: address or None, size, requested, state, stack
 Block = tuple[int | None, int, int | None, str, int | None]

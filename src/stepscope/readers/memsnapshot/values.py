@@ -38,16 +38,6 @@ def device(value: Any) -> int:
     return natural(value, 1 << 16) or 0
 
 
-def short_text(value: Any, longest: int = 200) -> str | None:
-    """A non-empty string, truncated and without invalid characters; None for other values."""
-    return value[:longest].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) and value else None
-
-
-def rows_of(value: Any) -> list[dict[str, Any]]:
-    """The dictionaries in a list; empty for other values."""
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
 def pool_name(value: Any) -> str | None:
     """A private pool's id as `graph.user`; None for the default pool and where it is not recorded."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:

@@ -1,0 +1,1 @@
+"""Samples of the machine that `stepscope record` writes beside its recordings."""
