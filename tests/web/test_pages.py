@@ -137,6 +137,18 @@ def test_a_query_and_one_that_is_refused(chromium: browser.Browser, demo: str) -
     page.close()
 
 
+def test_what_was_allocated_at_a_chosen_moment(chromium: browser.Browser, demo: str) -> None:
+    page = opened(chromium, demo, "#/memory")
+    said = "document.querySelector('.live h2')?.textContent"
+    page.eventually(f"!!{said}")
+    at_the_peak = page.run(said)
+    page.run("document.querySelector('.moment input').focus()")
+    page.press("ArrowRight")
+    page.eventually(f"{said} && {said} !== {at_the_peak!r}")
+    assert page.run("document.querySelectorAll('.live .table tbody tr').length") == 20
+    page.close()
+
+
 def test_a_wrong_token_is_a_sentence(chromium: browser.Browser, demo: str) -> None:
     page = chromium.page(demo.replace("token=", "token=x"), 1280)
     page.eventually("!!document.querySelector('[role=alert]')")

@@ -9,6 +9,7 @@ import pytest
 
 import browser
 from stepscope.demo import recording
+from web.pages import axe, violations
 from web.serving import viewed
 
 READY = (
@@ -106,6 +107,28 @@ def test_a_drag_selects_a_pin_stays_and_the_table_says_what_is_drawn(chromium: b
     page.run("[...document.querySelectorAll('.tl-tabs button')].at(-1).click()")
     page.eventually("document.querySelectorAll('.tl-panel tbody tr').length > 10")
     assert page.run("stepscopeTimeline.stats.drawn") > 10
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_panel(chromium: browser.Browser, demo: str, scheme: str) -> None:
+    path = axe()
+    if path is None:
+        pytest.skip("axe-core is not installed (npm ci in page, or AXE_FOR_TESTS)")
+    page = chromium.page(demo + "#/timeline?rank=0&event=138", 1280, scheme, 800)
+    page.eventually(READY, 30)
+    page.eventually("!!document.querySelector('.tl-panel h2')")
+    page.run(path.read_text(encoding="utf-8") + "; true")
+    page.run("document.querySelector('.tl-main').focus()")
+    page.press("?")
+    page.run("document.querySelector('.tl-menu').open = true")
+    found = [violations(page)]
+    page.run("stepscopeTimeline.select(0, 0, 9e6)")
+    page.eventually("document.querySelectorAll('.tl-range .table tbody tr').length > 0")
+    found.append(violations(page))
+    page.run("stepscopeTimeline.bottom.value = 'events'")
+    page.eventually("document.querySelectorAll('.tl-panel tbody tr').length > 10")
+    assert [*found, violations(page)] == [[], [], []]
     page.close()
 
 

@@ -5,7 +5,7 @@ import { colour, dark } from "../shell/theme";
 import { areasOf, lowAt, type Area } from "./allocationAreas";
 import { DataTable } from "./DataTable";
 import { duration, quantity, visible } from "./format";
-import { useAnswer } from "./useAnswer";
+import { Frames, Live, Moment } from "./Live";
 
 export interface Allocations {
   low: number;
@@ -25,6 +25,7 @@ export function AllocationChart({ found, rank, device }: { found: Allocations; r
   const width = useSignal(1000);
   const view = useSignal<[number, number]>([found.low, found.high]);
   const chosen = useSignal<number | null>(null);
+  const moment = useSignal<number | null>(null);
   const dragged = useRef<number | null>(null);
   const column = (name: string) => found.columns.indexOf(name);
   const spans = useMemo(() => found.rows.map((row) => ({ made: Math.max(found.low, Number(row[column("made")])), freed: Number(row[column("freed")]), bytes: Number(row[column("bytes")]) })), [found]);
@@ -85,8 +86,13 @@ export function AllocationChart({ found, rank, device }: { found: Allocations; r
       }
     }
     draw.globalAlpha = 1;
+    if (moment.value !== null) {
+      draw.strokeStyle = colour("--ink");
+      draw.setLineDash([4, 3]);
+      draw.strokeRect(Math.round(x(moment.value + 0.5)) + 0.5, 0, 0, HEIGHT);
+    }
     draw.restore();
-  }, [areas, width.value, view.value, chosen.value, shade]);
+  }, [areas, width.value, view.value, chosen.value, moment.value, shade]);
   const hit = (event: MouseEvent): number | null => {
     const at = from + ((event.offsetX - LEFT) / inner) * (to - from);
     const bytes = ((HEIGHT - event.offsetY) / (HEIGHT - 8)) * whole;
@@ -99,7 +105,10 @@ export function AllocationChart({ found, rank, device }: { found: Allocations; r
     if (start === null) return;
     const ends = [start, event.offsetX].map((px) => from + (Math.max(0, px - LEFT) / inner) * (to - from)).sort((a, b) => a - b);
     if (Math.abs(event.offsetX - start) > 5) view.value = [ends[0]!, Math.max(ends[1]!, ends[0]! + 2)];
-    else chosen.value = hit(event);
+    else {
+      chosen.value = hit(event);
+      moment.value = Math.round(Math.min(found.high - 1, Math.max(found.low, Math.floor(from + ((event.offsetX - LEFT) / inner) * (to - from)))));
+    }
   };
   const order = useMemo(() => [...areas].sort((a, b) => a.made - b.made).map((area) => area.i), [areas]);
   const move = (event: KeyboardEvent) => {
@@ -123,7 +132,7 @@ export function AllocationChart({ found, rank, device }: { found: Allocations; r
       <figcaption>
         Allocations of device {device} by their order in time
         {categories.map((name, i) => <span class="aside"><i class={`key c${i % 8}`} />{name}</span>)}
-        <span class="aside">Drag to zoom, click for one.</span>
+        <span class="aside">Drag to zoom, click for one, and for all of that moment.</span>
       </figcaption>
       <div class="tools">
         <button type="button" disabled={from === found.low && to === found.high} onClick={() => (view.value = [found.low, found.high])}>Show all</button>
@@ -134,19 +143,20 @@ export function AllocationChart({ found, rank, device }: { found: Allocations; r
           onPointerDown={(event) => (dragged.current = event.offsetX)} onPointerUp={release} onKeyDown={move} />
       </div>
       <div aria-live="polite">{chosen.value === null ? null : <One row={Object.fromEntries(found.columns.map((name, i) => [name, found.rows[chosen.value!]![i] ?? null]))} rank={rank} high={found.high} />}</div>
+      <Moment label="After event" value={moment.value ?? found.high - 1} low={found.low} high={found.high - 1} words={(moment.value ?? found.high - 1).toLocaleString("en-US")} onChoose={(at) => (moment.value = at)} />
+      {moment.value === null ? null : <Live rank={rank} device={device} at={`seq=${moment.value}`} words={`after event ${moment.value.toLocaleString("en-US")}`} />}
       <DataTable name="allocations" sort="bytes" most={20} table={{ description: "", columns, rows: found.rows.map((row) => columns.map((one) => row[column(one.name)] ?? null)) }} />
     </figure>
   );
 }
 
 function One({ row, rank, high }: { row: Record<string, Value>; rank: number; high: number }) {
-  const { found } = useAnswer<{ frames: string[] }>(`api/snapshot/stack?rank=${rank}&stack=${Number(row["stack"] ?? -1)}`);
   const [made, freed] = [row["ts"], row["freed_ts"]];
   const life = row["made"] === -1 ? "made before the history" : typeof made === "number" && typeof freed === "number" ? `lived ${duration(freed - made)}` : row["freed"] === high ? "never freed" : "";
   return (
     <div class="details">
       <p><strong>{quantity(Number(row["bytes"]), "bytes")}</strong> {visible(String(row["category"] ?? ""))}{life ? `, ${life}` : ""}{row["module"] ? `, in ${visible(String(row["module"]))}` : ""}</p>
-      <ol class="frames">{found?.frames.map((frame) => <li>{visible(frame)}</li>)}</ol>
+      <Frames rank={rank} stack={Number(row["stack"] ?? -1)} />
     </div>
   );
 }

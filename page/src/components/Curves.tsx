@@ -16,14 +16,20 @@ interface CurvesProps {
   curves: Curve[];
   unit: string;
   height?: number;
+  /** Position of the point that is marked, and what to do when another is clicked. */
+  chosen?: number;
+  onChoose?: (position: number) => void;
 }
 
 /** Steps of an axis of bytes. */
 const POWERS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
 /** Curves over time; dragging zooms, a double click shows all of it again. */
-export function Curves({ title, times, curves, unit, height = 300 }: CurvesProps) {
+export function Curves({ title, times, curves, unit, height = 300, chosen, onChoose }: CurvesProps) {
   const box = useRef<HTMLDivElement>(null);
+  const drawn = useRef<uPlot | null>(null);
+  const marked = useRef(chosen);
+  marked.current = chosen;
   const shade = dark.value;
   useEffect(() => {
     const parent = box.current;
@@ -44,10 +50,17 @@ export function Curves({ title, times, curves, unit, height = 300 }: CurvesProps
           ...curves.map((curve, i) => ({ label: curve.label, stroke: colour(`--c${i % 8}`), width: 1.5, value: write, points: { show: false }, paths: uPlot.paths.stepped!({ align: 1 }) })),
         ],
         cursor: { drag: { x: true, y: false } },
+        hooks: { draw: [(own) => mark(own, marked.current === undefined ? undefined : times[marked.current])] },
       },
       [times, ...curves.map((curve) => curve.values)],
       parent,
     );
+    drawn.current = plot;
+    let pressed = 0;
+    plot.over.addEventListener("pointerdown", (event) => (pressed = event.clientX));
+    plot.over.addEventListener("click", (event) => {
+      if (Math.abs(event.clientX - pressed) < 4 && typeof plot.cursor.idx === "number") onChoose?.(plot.cursor.idx);
+    });
     const sized = new ResizeObserver(() => plot.setSize({ width: parent.clientWidth, height }));
     sized.observe(parent);
     return () => {
@@ -55,10 +68,28 @@ export function Curves({ title, times, curves, unit, height = 300 }: CurvesProps
       plot.destroy();
     };
   }, [times, curves, unit, height, shade]);
+  useEffect(() => drawn.current?.redraw(false), [chosen]);
   return (
     <figure class="curves">
-      <figcaption>{title} <span class="aside">Drag to zoom, double-click for all.</span></figcaption>
+      <figcaption>{title} <span class="aside">Drag to zoom, double-click for all{onChoose ? ", click for what was allocated" : ""}.</span></figcaption>
       <div ref={box} />
     </figure>
   );
+}
+
+/** A line across the plot at a moment. */
+function mark(plot: uPlot, time: number | undefined): void {
+  if (time === undefined) return;
+  const { ctx, bbox } = plot;
+  const x = Math.round(plot.valToPos(time, "x", true)) + 0.5;
+  if (x < bbox.left || x > bbox.left + bbox.width) return;
+  ctx.save();
+  ctx.strokeStyle = colour("--ink");
+  ctx.lineWidth = devicePixelRatio || 1;
+  ctx.setLineDash([4, 3]);
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.restore();
 }

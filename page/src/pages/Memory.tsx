@@ -1,7 +1,9 @@
+import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { AllocationChart, type Allocations } from "../components/AllocationChart";
-import { Curves } from "../components/Curves";
+import { Curves, type Curve } from "../components/Curves";
 import { Failure } from "../components/Failure";
+import { Live, Moment } from "../components/Live";
 import { RankPicker, rankOf } from "../components/RankPicker";
 import { SegmentChart, type Segment } from "../components/SegmentChart";
 import { Shares } from "../components/Shares";
@@ -9,6 +11,7 @@ import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import { useAnswer } from "../components/useAnswer";
 import type { Table } from "../data/types";
+import { moment } from "../timeline/ruler";
 import type { PageProps } from "./registry";
 
 /** Memory over time, what holds it at its peak, what never returned, and how the allocator's memory is laid out. */
@@ -59,10 +62,37 @@ function TimeCurves({ name, rank }: { name: string; rank: number }) {
   const drawn = useMemo(() => (table ? devices(table, rank) : []), [table, rank]);
   return (
     <>
-      {drawn.map(({ device, times, curves }) => (
-        <Curves key={device} title={device === null ? "Host memory" : `Memory of device ${device}`} times={times} curves={curves} unit="bytes" />
+      {drawn.map(({ device, times, curves, events }) => (
+        <DeviceCurves key={device} rank={rank} device={device} times={times} curves={curves} events={events} />
       ))}
       <TablePanel name={name} where={{ rank }} most={20} />
+    </>
+  );
+}
+
+interface DeviceCurvesProps {
+  rank: number;
+  device: number | null;
+  times: number[];
+  curves: Curve[];
+  /** Of a snapshot, the event of the history at each point. */
+  events: number[] | null;
+}
+
+/** The curves of one device, and what was allocated at the chosen point, at first at the peak. */
+function DeviceCurves({ rank, device, times, curves, events }: DeviceCurvesProps) {
+  const used = curves.find((curve) => curve.label === "allocated")?.values ?? [];
+  const at = useSignal(used.reduce<number>((most, value, i) => ((value ?? 0) > (used[most] ?? 0) ? i : most), 0));
+  const words = `at ${moment(times[at.value] ?? 0)}${events ? `, after event ${events[at.value]!.toLocaleString("en-US")}` : ""}`;
+  return (
+    <>
+      <Curves title={device === null ? "Host memory" : `Memory of device ${device}`} times={times} curves={curves} unit="bytes" chosen={at.value} onChoose={(i) => (at.value = i)} />
+      {times.length ? (
+        <>
+          <Moment label="Moment" value={at.value} low={0} high={times.length - 1} words={words} onChoose={(i) => (at.value = i)} />
+          <Live rank={rank} device={device} at={events ? `seq=${events[at.value]}` : `ts=${times[at.value]}`} words={words} used={events ? null : (used[at.value] ?? null)} />
+        </>
+      ) : null}
     </>
   );
 }
@@ -76,7 +106,8 @@ function devices(table: Table, rank: number) {
     const curves = shown
       .map((column) => ({ label: NAMES[column.name] ?? column.name, values: own.map((row) => row[at[column.name]!] as number | null) }))
       .filter((curve) => curve.values.some((value) => value !== null));
-    return { device, times: own.map((row) => Number(row[at["ts"]!])), curves };
+    const events = at["seq"] === undefined ? null : own.map((row) => Number(row[at["seq"]!]));
+    return { device, times: own.map((row) => Number(row[at["ts"]!])), curves, events };
   });
 }
 

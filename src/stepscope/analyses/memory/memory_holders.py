@@ -51,7 +51,7 @@ def memory_holders(trace: Trace) -> Table:
         if live is None or not live.size:
             continue
         peak = int(levels.allocated[top])
-        operator, module = _around(trace, levels.owner[live])
+        operator, module = operator_and_module(trace, levels.owner[live])
         groups = Groups.by(operator, module)
         total = groups.sum(levels.bytes[live])
         names = zip(texts(trace, operator[groups.first]), texts(trace, module[groups.first]), strict=True)
@@ -64,7 +64,7 @@ def memory_holders(trace: Trace) -> Table:
     return Table.from_rows(MEMORY_HOLDERS, rows)
 
 
-def _around(trace: Trace, owners: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def operator_and_module(trace: Trace, owners: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """`name_id` of the outermost operator and of the innermost module or annotation around events, -1 if none."""
     wanted = np.unique(owners[owners >= 0])
     parameters = {"owners": wanted.tolist()}
