@@ -74,6 +74,7 @@ def test_crowds_kills_and_full_disks_leave_nothing(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom time import monotonic\nfrom bench.damage import processes\n"
         "folder = Path(sys.argv[1])\n"
+        "processes.import_all()\n"
         "for experiment in (processes.crowds, processes.kills, processes.full_disks):\n"
         "    counted = experiment(folder, folder / 'job', int(sys.argv[2]), 1, monotonic() + 60)\n"
         "    assert counted.runs and not counted.failures and not counted.left, (experiment, counted)\n"

@@ -74,13 +74,11 @@ def _rows(options: argparse.Namespace, folder: Path) -> Iterator[str]:
 
 def _job(folder: Path) -> Path:
     """A recording for whole commands, which import all they need before they are forked."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    import stepscope.cli.ahead as ahead
-    from stepscope.cli import entry  # noqa: F401
+    from bench.damage.processes import import_all
     from stepscope.simulate import PRESETS, simulate
     from stepscope.simulate.settings import with_settings
 
-    ahead._import()
+    import_all()
     simulate(with_settings(PRESETS["tiny"], ["ranks=1", "steps=2", "layers=1"]), folder / "job")
     return folder / "job"
 

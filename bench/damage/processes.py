@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -64,6 +65,15 @@ class Place:
         return len(unfinished) + len(list(self.temporary.iterdir()))
 
 
+def import_all() -> None:
+    """Import what commands need, before they are forked."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import stepscope.cli.ahead as ahead
+    from stepscope.cli import entry  # noqa: F401
+
+    ahead._import()
+
+
 def _become(arguments: Sequence[str], path: Path, room: int) -> None:
     """Be the command, and end with its status."""
     tempfile.tempdir = None
@@ -106,6 +116,7 @@ def _is_right(counted: Counted, process: int, path: Path, expected: str) -> None
         counted.failures.append("another report")
 
 
+@cache
 def expected_report(folder: Path, path: Path) -> str:
     """What an undisturbed command says."""
     place = Place(folder)

@@ -218,7 +218,7 @@ def _check_invariants(trace: Trace) -> None:
         ),
     }  # fmt: skip
     for what, query in none.items():
-        found = trace.sql(query).to_pylist()
+        found = trace.rows(query)
         assert not found, f"{what}: {found[:5]}"
     assert trace.scalar("SELECT min(ts) FROM spans") == 0
     assert trace.scalar("SELECT count(*) FROM spans") == trace.recordings[trace.ranks[0]].events
