@@ -18,6 +18,7 @@ import typer
 import stepscope
 from stepscope.cli.main import app
 from stepscope.demo import recording
+from stepscope.doctor import examine
 from stepscope.ingest import Options, open_trace
 from stepscope.record.api import parity
 from stepscope.reports import catalogue, terminal
@@ -127,6 +128,11 @@ def test_the_list_of_rules() -> None:
 
 def test_the_parity_of_profilers() -> None:
     keep(DOCS / "profiler-api.md", "parity", parity.table())
+
+
+def test_the_checks_of_the_doctor() -> None:
+    keep(DOCS / "doctor.md", "checks", "\n".join(examine.table()))
+    assert len({one.name for one in examine.CHECKS}) == len(examine.CHECKS)
 
 
 def test_the_list_of_signals() -> None:

@@ -18,9 +18,10 @@ from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.cli.page.view import view
-from stepscope.cli.parse_ascend import parse_ascend
 from stepscope.cli.query import query
-from stepscope.cli.record import record
+from stepscope.cli.recording.doctor import doctor
+from stepscope.cli.recording.parse_ascend import parse_ascend
+from stepscope.cli.recording.record import record
 from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
@@ -46,6 +47,7 @@ for command in (analyze, compare, view, rules, whatif, query, export, schema, de
 app.command(name="parse-ascend", cls=Command)(parse_ascend)
 # Options behind the program's name are the program's, also without `--`.
 app.command(cls=Command, context_settings={"allow_interspersed_args": False})(record)
+app.command(cls=Command, context_settings={"allow_interspersed_args": False})(doctor)
 app.add_typer(baseline, name="baseline")
 app.add_typer(cache, name="cache")
 

@@ -1,0 +1,1 @@
+"""Commands that record, and what belongs to recording."""

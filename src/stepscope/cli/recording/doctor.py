@@ -1,0 +1,32 @@
+"""``stepscope doctor``: what a machine and an environment would do to a job, without running it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Program = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PROGRAM...]", help="The program and its arguments, after `--`; it is not run."),
+]
+Data = Annotated[
+    list[str] | None, typer.Option("--data", metavar="PATH", help="Where the program reads data; may be repeated.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+def doctor(program: Program = None, data: Data = None, json: AsJson = False) -> None:
+    """Look at the machine and the environment of a job without running it, and say what to change."""
+    from stepscope.doctor import output
+    from stepscope.doctor.examine import examine
+    from stepscope.doctor.machine import Machine
+    from stepscope.doctor.probe.gather import gather
+
+    findings = examine(gather(Machine(program=tuple(program or ()), data=tuple(data or ()))))
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(output.json(findings), indent=2))
+        return
+    typer.echo(output.text(findings), nl=False)

@@ -1,0 +1,1 @@
+"""Checks, by what they look at."""

@@ -1,0 +1,57 @@
+"""Settings of HCCL, the collectives of NPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from stepscope.doctor.check import Advice, Verdict, check
+from stepscope.doctor.facts import Facts
+from stepscope.doctor.machine import whole
+
+_HCCL: Final = (
+    "[CANN](https://www.hiascend.com/document/detail/zh/CANNCommunityEdition/850/maintenref/envvar/envref_07_0149.html)"
+)
+#: Values that HCCL takes, and in words.
+_VALUES: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
+    "HCCL_RDMA_TC": (lambda value: 0 <= value <= 255 and value % 4 == 0, "a multiple of 4 from 0 to 252: DSCP times 4"),
+    "HCCL_RDMA_SL": (lambda value: 0 <= value <= 7, "0 to 7, the priority with flow control on the switch"),
+    "HCCL_BUFFSIZE": (lambda value: value >= 1, "a whole number of MB from 1 on"),
+    "HCCL_CONNECT_TIMEOUT": (lambda value: 120 <= value <= 7200, "120 to 7200 s"),
+}
+
+
+@check(
+    "hccl-values",
+    "`HCCL_RDMA_TC` is no multiple of 4 up to 252, `HCCL_RDMA_SL` not 0 to 7, `HCCL_BUFFSIZE` no whole number of MB,"
+    " `HCCL_CONNECT_TIMEOUT` not 120 to 7200, or `HCCL_INTRA_PCIE_ENABLE` and `HCCL_INTRA_ROCE_ENABLE` are both 1",
+    _HCCL,
+)
+def hccl_values(facts: Facts) -> Verdict:
+    """Values that HCCL refuses."""
+    found = []
+    for name, (fits, values) in _VALUES.items():
+        given = facts.environ.get(name)
+        number = whole(given)
+        if given is not None and (number is None or not fits(number)):
+            found.append(Advice("error", f"{name}={given}", "HCCL refuses it or uses its default", f"give {values}"))
+    both = ("HCCL_INTRA_PCIE_ENABLE", "HCCL_INTRA_ROCE_ENABLE")
+    if all(facts.environ.get(name) == "1" for name in both):
+        why = "within a server only one of PCIe and RoCE is used"
+        found.append(Advice("error", f"{both[0]}=1 and {both[1]}=1", why, "set one of them to 0"))
+    return found
+
+
+@check(
+    "hccl-priority",
+    "only one of `HCCL_RDMA_TC` and `HCCL_RDMA_SL` is set",
+    _HCCL,
+)
+def hccl_priority(facts: Facts) -> Verdict:
+    """Traffic class and priority that belong together."""
+    given = [name for name in ("HCCL_RDMA_TC", "HCCL_RDMA_SL") if name in facts.environ]
+    if len(given) != 1:
+        return []
+    other = "HCCL_RDMA_SL (4 by default)" if given == ["HCCL_RDMA_TC"] else "HCCL_RDMA_TC (132 by default)"
+    why = "a switch controls the flow of one priority, and packets of another class are lost when it is full"
+    return [Advice("info", f"{given[0]} is set without the other", why, f"see whether {other} fits it and the switch")]

@@ -1,0 +1,60 @@
+"""Ascend NPUs: packages that belong together, and an environment that is set up."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.doctor.check import Advice, Verdict, check
+from stepscope.doctor.facts import Facts
+from stepscope.doctor.machine import version
+
+_INSTALL: Final = "[torch_npu](https://gitcode.com/Ascend/pytorch)"
+
+
+@check("npu-package", "there are NPUs and no torch_npu, or torch_npu is for another PyTorch", _INSTALL)
+def npu_package(facts: Facts) -> Verdict:
+    """PyTorch and torch_npu."""
+    if facts.packages is None or facts.npus is None:
+        return None
+    torch, npu = facts.packages.get("torch"), facts.packages.get("torch-npu")
+    if npu is None:
+        if not facts.npus or torch is None:
+            return []
+        return [
+            Advice(
+                "error", "there is no torch_npu", "the job runs on the CPU", f"install torch_npu for PyTorch {torch}"
+            )
+        ]
+    ours, theirs = version(torch), version(npu)
+    if ours is None or theirs is None or ours[:3] == theirs[:3]:
+        return []
+    why = "torch_npu extends one version of PyTorch, and fails or misbehaves with another"
+    return [Advice("error", f"torch_npu {npu} with PyTorch {torch}", why, f"install torch_npu for PyTorch {torch}")]
+
+
+@check("npu-environment", "there are NPUs, and neither `ASCEND_HOME_PATH` nor `ASCEND_TOOLKIT_HOME` is set", _INSTALL)
+def npu_environment(facts: Facts) -> Verdict:
+    """CANN's environment."""
+    if facts.npus is None:
+        return None
+    if not facts.npus or any(name in facts.environ for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")):
+        return []
+    why = "torch_npu does not find CANN's libraries"
+    return [Advice("error", "CANN's environment is not set up", why, "source set_env.sh of the CANN toolkit first")]
+
+
+@check(
+    "npu-affinity",
+    "there are NPUs and several NUMA nodes, and `CPU_AFFINITY_CONF` is not set",
+    "manual of torch_npu, environment variables",
+)
+def npu_affinity(facts: Facts) -> Verdict:
+    """Threads that dispatch to NPUs."""
+    if facts.npus is None or facts.nodes is None:
+        return None
+    if not facts.npus or len(facts.nodes) < 2 or facts.environ.get("CPU_AFFINITY_CONF", "0") not in ("", "0"):
+        return []
+    why = f"threads that dispatch operators move among {len(facts.nodes)} NUMA nodes, away from their NPU and memory"
+    return [
+        Advice("warning", "CPU_AFFINITY_CONF is not set", why, "CPU_AFFINITY_CONF=1 binds each process near its NPU")
+    ]

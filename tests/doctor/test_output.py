@@ -1,0 +1,60 @@
+"""What `stepscope doctor` prints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from stepscope.cli.main import run
+from stepscope.doctor import output
+from stepscope.doctor.check import Advice, Check
+from stepscope.doctor.examine import CHECKS, Findings
+
+MADE = Check("made", "", "", lambda _: None)
+FINDINGS = Findings(
+    (
+        (MADE, Advice("error", "CUDA_LAUNCH_BLOCKING=1", "the host waits for every kernel, all of them", "unset it")),
+        (MADE, Advice("info", "A=\x1b[31mred", "it shows", "leave it")),
+    ),
+    (MADE,),
+    (MADE, MADE),
+)
+SHOWN = f"""\
+1 error, 1 info; 1 of {len(CHECKS)} checks found nothing, 2 lacked facts
+
+error    CUDA_LAUNCH_BLOCKING=1
+         the host waits for every kernel,
+         all of them
+       → unset it
+
+info     A=\\x1b[31mred
+         it shows
+       → leave it
+
+unknown  made, made
+"""
+
+
+def test_the_text_at_a_fixed_width() -> None:
+    assert output.text(FINDINGS, 42) == SHOWN
+
+
+def test_nothing_to_change() -> None:
+    assert output.text(Findings((), (MADE,), ())) == (
+        f"nothing to change; 1 of {len(CHECKS)} checks found nothing, 0 lacked facts\n"
+    )
+
+
+def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    assert run(["doctor", "--json", "--", "false", "--json"]) == 0
+    told: Any = json.loads(capsys.readouterr().out)
+    assert told["schema"] == "stepscope.doctor/1"
+    assert {"check": "debug-switches", "level": "error", "what": "CUDA_LAUNCH_BLOCKING=1"}.items() <= told["advice"][
+        0
+    ].items()
+    assert len(told["fine"]) > 5
+    assert run(["doctor"]) == 0
+    assert "error    CUDA_LAUNCH_BLOCKING=1\n" in capsys.readouterr().out
