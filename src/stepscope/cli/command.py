@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -9,13 +10,21 @@ from typer.core import TyperCommand, TyperGroup
 from stepscope.cli.speed import convert_plainly
 
 
+def _plainly(parse: Callable[..., list[str]]) -> Any:
+    """A command's `parse_args` that has its parameters convert plainly first."""
+
+    def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
+        """Convert the arguments of a call."""
+        convert_plainly(self.get_params(ctx))
+        return parse(self, ctx, args)
+
+    return parse_args
+
+
 class Command(TyperCommand):
     """A command."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Convert the arguments of a call."""
-        convert_plainly(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+    parse_args = _plainly(TyperCommand.parse_args)
 
     def get_help(self, ctx: Any) -> str:
         """The help, with plain names of arguments instead of braces and Python types."""
@@ -30,7 +39,4 @@ class Command(TyperCommand):
 class CommandGroup(TyperGroup):
     """What stands before the name of a command."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Convert the arguments of a call."""
-        convert_plainly(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+    parse_args = _plainly(TyperGroup.parse_args)
