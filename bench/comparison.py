@@ -35,6 +35,17 @@ CHANGES: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "slower links": ("exposed_communication", {"link_bandwidth": 1e8}),
     "slower operators": ("idle.host_dispatch", {"op_ns": 60_000}),
     "pageable batches": ("exposed_copy", {"batch": 4096, "pinned": False, "pageable_bandwidth": 2e9}),
+    "more copies": ("exposed_copy", {"spare_copies": 3}),
+    "more ranks": ("exposed_communication", {"ranks": 4}),
+    "unfused elementwise kernels": ("compute", {"elementwise_split": 3}),
+    "recompute": ("compute", {"recompute": True}),
+    "optimizer by tensor": ("compute", {"optimizer_impl": "loop"}),
+}
+#: Changes of one class of kernels or one phase, and what of compute they are about.
+WITHIN_COMPUTE: Final[Mapping[str, tuple[str, str]]] = {
+    "unfused elementwise kernels": ("op_class", "elementwise"),
+    "recompute": ("phase", "checkpointing"),
+    "optimizer by tensor": ("phase", "optimizer"),
 }
 #: What the base of a change has in common with it.
 COMMON: Final[Mapping[str, dict[str, Any]]] = {
@@ -42,6 +53,9 @@ COMMON: Final[Mapping[str, dict[str, Any]]] = {
     "slower loader": {"workers": 0, "load_ns": 2_000_000},
     "slower links": {"ranks": 2, "overlap_comm": False, "link_bandwidth": 2e8},
     "pageable batches": {"batch": 4096, "pinned": False},
+    "more copies": {"batch": 4096, "compute_scale": 10.0},
+    "more ranks": {"ranks": 2, "overlap_comm": False, "link_bandwidth": 2e8},
+    **{name: {"model": "transformer", "compute_scale": 20.0} for name in WITHIN_COMPUTE},
 }
 
 
@@ -69,6 +83,12 @@ def share_of_part(found: Comparison, part: str) -> float:
     """What a part explains of the step's difference."""
     times = found.step_time
     return next(row.diff_ns for row in found.parts if row.key == part) / (times.new_ns - times.base_ns)
+
+
+def share_within_compute(found: Comparison, column: str, value: str) -> float:
+    """What a class of kernels or a phase explains of the difference of compute."""
+    rows = found.table("compute_classes").records()
+    return sum(row["diff_ns"] for row in rows if row[column] == value) / sum(row["diff_ns"] for row in rows)
 
 
 def compared(base: SimJob, new: SimJob) -> Comparison:
@@ -101,6 +121,9 @@ def main() -> None:
         times = found.step_time
         ratio = times.new_ns / times.base_ns
         print(f"| {name} | {ratio:.2f} | {part} | {share_of_part(found, part):.3f} |", found.verdict)
+        if name in WITHIN_COMPUTE:
+            share = share_within_compute(found, *WITHIN_COMPUTE[name])
+            print(f"| {name} | | compute, {WITHIN_COMPUTE[name][1]} | {share:.3f} of compute's |")
 
 
 if __name__ == "__main__":

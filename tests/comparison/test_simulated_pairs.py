@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from bench.comparison import CHANGES, alarms, changed_pair, noise_pair, share_of_part
+from bench.comparison import (
+    CHANGES,
+    WITHIN_COMPUTE,
+    alarms,
+    changed_pair,
+    noise_pair,
+    share_of_part,
+    share_within_compute,
+)
 
 from series import rounds, series
 
@@ -21,3 +29,5 @@ def test_a_known_change_is_put_down_to_its_part(change: str) -> None:
     found = changed_pair(change)
     assert found.verdict == "slower"
     assert share_of_part(found, CHANGES[change][0]) == pytest.approx(1, abs=0.05)
+    if change in WITHIN_COMPUTE:
+        assert share_within_compute(found, *WITHIN_COMPUTE[change]) == pytest.approx(1, abs=0.05)

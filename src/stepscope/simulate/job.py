@@ -58,6 +58,7 @@ class SimJob:
         pinned_bandwidth: host-to-device rate of page-locked memory.
         pageable_bandwidth: host-to-device rate of pageable memory.
         copy_stream: copy the batch on a stream of its own.
+        spare_copies: further copies of the batch to the device in each step, which nothing reads.
         items_per_step: ``.item()`` calls per step, spread over the forward.
         double_ops: operators on fp64 tensors per step, spread likewise; Ascend devices run them on their AI CPU.
         sync_every_op: synchronise the device after every operator that launched a kernel.
@@ -166,6 +167,7 @@ class SimJob:
     pinned_bandwidth: float = 24e9
     pageable_bandwidth: float = 5e9
     copy_stream: bool = False
+    spare_copies: int = 0
 
     items_per_step: int = 0
     double_ops: int = 0

@@ -47,6 +47,8 @@ def compile_step(job: SimJob, sequence: int, rank: int = 0) -> StepProgram:
         with b.frame("torch/utils/data/dataloader.py(701): __next__"):
             b.out.append(ins.NextBatch())
         queue = COPY if job.copy_stream else COMPUTE
+        for _ in range(job.spare_copies):
+            b.free(ops.host_to_device(b, x, queue))
         inputs = [ops.host_to_device(b, tensor, queue) for tensor in (x, target)]
         if job.copy_stream:
             b.out.append(ins.RecordEvent(copy_event, COPY))
