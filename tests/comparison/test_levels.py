@@ -54,7 +54,7 @@ def test_levels_choose_tables() -> None:
 def test_what_one_side_lacks_is_said() -> None:
     found = compare_traces(job(), job(memory=False), CompareOptions(findings=False))
     assert "memory" not in found.tables
-    assert [(one.table, one.side) for one in found.lacking] == [("memory", "new")]
+    assert [(one.table, one.side) for one in found.lacking] == [("memory", "new"), ("memory_peak", "new")]
 
 
 def held(size: int) -> Trace:

@@ -15,6 +15,7 @@ from stepscope.comparison.parts.allocations import MEMORY
 from stepscope.comparison.parts.besides import API, COMMUNICATION
 from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES
 from stepscope.comparison.parts.overall import OVERALL
+from stepscope.comparison.parts.peak import MEMORY_PEAK
 from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
@@ -26,6 +27,6 @@ from stepscope.comparison.sweep.tables import SWEEP, SWEEP_PARTS
 
 COMPARISON_TABLES: Final = (
     STEP_PARTS, STEP_PHASES, FINDINGS, COMPUTE_CLASSES, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES, COMPUTE_OPERATORS,
-    COMPUTE_CALLS, COMPUTE_KERNELS, KERNEL_SHAPES, KERNEL_TYPES, COMMUNICATION, MEMORY, MEMORY_CALLS,
+    COMPUTE_CALLS, COMPUTE_KERNELS, KERNEL_SHAPES, KERNEL_TYPES, COMMUNICATION, MEMORY, MEMORY_CALLS, MEMORY_PEAK,
     API, OVERALL, SWEEP, SWEEP_PARTS,
 )  # fmt: skip

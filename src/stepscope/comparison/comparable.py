@@ -36,6 +36,7 @@ class RecordedDifference:
 
 #: What recordings are held against each other by, in the order of pages: what a difference makes doubtful, and how.
 _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
+    "health": ("a damaged recording lacks events: its sums are lower bounds", "warning"),
     "what was run": ("the sides may do different work", "warning"),
     "timed": ("times of steps and of whole recordings do not compare", "warning"),
     "batch": ("a step does another amount of work: compare the time per item as well", "warning"),
@@ -69,13 +70,16 @@ GROUP BY 1 ORDER BY sum(dur) DESC, 1 LIMIT 1
 _OPERATORS: Final = (
     "SELECT DISTINCT n.name FROM spans s JOIN names n USING (name_id) WHERE s.category = 'op' ORDER BY 1"
 )
+_ERRORS: Final = "SELECT DISTINCT message FROM health WHERE severity = 'error' ORDER BY 1"
 _UNKNOWN: Final = "unknown"
+_HEALTHY: Final = "no error"
 
 
 def recorded_facts(side: ComparedSide) -> dict[str, str]:
     """What a recording is, in words, by what the pages call it."""
     trace = side.trace
     return {
+        "health": "; ".join(row["message"] for row in trace.rows(_ERRORS)) or _HEALTHY,
         "what was run": program_words(side) or _UNKNOWN,
         "timed": _UNITS[side.unit],
         "batch": _batch(side),
@@ -103,11 +107,11 @@ def differences(
     new: Mapping[str, str],
     operators: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
 ) -> tuple[RecordedDifference, ...]:
-    """All that differs between two sides' `recorded_facts`, what makes figures doubtful first."""
+    """All that differs between two sides' `recorded_facts`, and damage of both, what makes figures doubtful first."""
     found = [
         RecordedDifference(what, base[what], new[what], effect or _RECORDING, tone)
         for what, (effect, tone) in _EFFECTS.items()
-        if what in base and what in new and base[what] != new[what]
+        if what in base and what in new and (base[what] != new[what] or (what == "health" and base[what] != _HEALTHY))
     ]
     common, either = len(operators[0] & operators[1]), len(operators[0] | operators[1])
     if all(operators) and common < _ALIKE * either:

@@ -17,6 +17,7 @@ from stepscope.comparison.parts.durations import durations_table
 from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES, kernel_shapes, kernel_types
 from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_table
 from stepscope.comparison.parts.part_sums import PartKey, part_sums, phase_sums
+from stepscope.comparison.parts.peak import MEMORY_PEAK, peak_sums, peak_table
 from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
@@ -42,7 +43,7 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "operators": ("compute_operators", "compute_calls"),
     "modules": ("compute_module_classes", "compute_modules"),
     "communication": ("communication",),
-    "memory": ("memory", "memory_calls"),
+    "memory": ("memory", "memory_calls", "memory_peak"),
     "kernels": ("compute_kernels", "kernel_shapes", "kernel_types"),
     "api": ("api",),
 }
@@ -92,6 +93,8 @@ def level_tables(
         trees = [call_tree(side, allocation_charges(side, step_allocations(side))) for side in sides]
         if any(tree.children for tree in trees):  # a memory snapshot has no calls
             tables[MEMORY_CALLS.name] = memory_calls(trees[0], trees[1], _steps(sides), names)
+    if MEMORY_PEAK.name in wanted and (peaks := _both(sides, peak_sums, MEMORY_PEAK.name, lacking)):
+        tables[MEMORY_PEAK.name] = peak_table(peaks[0], peaks[1])
     if API.name in wanted and (called := _both(sides, host_time, API.name, lacking)):
         tables[API.name] = api_table(called[0], called[1], _steps(sides))
     return tables, tuple(lacking)

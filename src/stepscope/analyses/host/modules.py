@@ -40,7 +40,7 @@ MODULES = TableSchema(
 
 _CATEGORIES: Final = ("module", "annotation")
 #: PyTorch's mark of a module's frame, which says nothing in a path of modules.
-_MARK: Final = "nn.Module: "
+MARK: Final = "nn.Module: "
 
 _KERNELS_SQL: Final = "SELECT module, dur FROM kernels WHERE module IS NOT NULL AND kind <> 'sync'"
 _FLOWS_SQL: Final = """
@@ -69,7 +69,7 @@ def modules(trace: Trace) -> Table:
     np.add.at(kernels, position[known], 1)
     groups = Groups.by(path)
     first = groups.first
-    names = [str(name).removeprefix(_MARK) for name in texts(trace, tree.name[first])]
+    names = [str(name).removeprefix(MARK) for name in texts(trace, tree.name[first])]
     full = _full_paths(names, parent)
     total = groups.sum(tree.kept)
     columns = {

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.host.modules import paths_of
+from stepscope.analyses.host.modules import MARK, paths_of
 from stepscope.analyses.memory.memory_operators import enclosing
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.host_tree import HostTree, host_trees
@@ -22,7 +22,6 @@ from stepscope.model.events.columns import Spans, names_by_id
 
 _CATEGORIES: Final = ("module", "annotation", "op")
 _MODULE_SQL: Final = "SELECT event, coalesce(module, -1) AS module FROM kernels"
-_MARK: Final = "nn.Module: "
 #: Ranges are numbered by what they repeat: `batch 17` of one step is `batch 18` of the next.
 _NUMBER: Final = re.compile(r"\d+")
 
@@ -141,7 +140,7 @@ def _add(root: CallNode, tree: HostTree, names: dict[int, str]) -> tuple[list[Ca
     for one in by_depth.tolist():
         at = int(first[one])
         kind = _CATEGORIES[int(tree.category[at])]
-        name = names.get(int(tree.name[at]), "").removeprefix(_MARK)
+        name = names.get(int(tree.name[at]), "").removeprefix(MARK)
         name = _NUMBER.sub("#", name) if kind == "annotation" else name
         around = root if parent[one] < 0 else nodes[int(parent[one])]
         nodes[one] = around.children.setdefault((name, kind), CallNode(name, kind))

@@ -18,6 +18,8 @@ _SPLITS: Final = (
     ("compute_operators", ("operator",), "operator"),
     ("compute_kernels", ("kernel",), "kernel"),
 )
+#: Ways in which the peak of memory is split, in the order of pages.
+_PEAK: Final = ("purpose", "operator", "module", "line")
 #: Parts of less than this share of both steps are not shown.
 _LEAST: Final = 0.0005
 
@@ -79,8 +81,8 @@ def findings_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
     return (Grid(headings, rows, hidden=len(changed) - len(shown), table="findings", whole=True),)
 
 
-def memory_grid(comparison: Comparison) -> tuple[Block, ...]:
-    """Peaks of device memory."""
+def memory_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
+    """Peaks of device memory, and what they are made of."""
     found = [one for one in comparison.metrics if one.unit == "bytes"]
     headings = (Heading("", number=False), *(Heading(text) for text in ("base", "new", "diff", "ratio")))
     rows = tuple(
@@ -90,7 +92,32 @@ def memory_grid(comparison: Comparison) -> tuple[Block, ...]:
         )
         for one in found
     )  # fmt: skip
-    return (Grid(headings, rows),) if rows else ()
+    made_of = comparison.tables["memory_peak"].records() if "memory_peak" in comparison.tables else []
+    by = dict.fromkeys(row["by"] for row in made_of)
+    splits = [
+        _peak_split([row for row in made_of if row["by"] == one], one, top) for one in sorted(by, key=_PEAK.index)
+    ]
+    return (*([Grid(headings, rows)] if rows else ()), *filter(None, splits))
+
+
+def _peak_split(listed: Sequence[dict[str, Any]], by: str, top: int) -> Grid | None:
+    """A way in which the peak is split; none where both sides hold the same, or it is one row."""
+    if len(listed) < 2 or not any(row["diff_bytes"] for row in listed):
+        return None
+    headings = (
+        Heading(by, number=False), *(Heading(text) for text in ("base", "new", "diff")), Heading("ratio", rank=2),
+        Heading("number", rank=4), Heading("new", rank=4),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            visible("/".join(row["name"].split("/")[-2:])),
+            quantity(row["base_bytes"], "bytes"), quantity(row["new_bytes"], "bytes"),
+            ("+" if row["diff_bytes"] > 0 else "") + quantity(row["diff_bytes"], "bytes"),
+            _ratio(row["base_bytes"], row["new_bytes"]), _calls(row["base_count"]), _calls(row["new_count"]),
+        )
+        for row in listed[:top]
+    )  # fmt: skip
+    return Grid(headings, rows, f"the peak by {by}", max(0, len(listed) - top), "memory_peak", whole=True)
 
 
 def split_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
@@ -128,8 +155,11 @@ def _row(name: str, base: int, new: int, one: Scale, whole: int) -> tuple[str, .
     """A row of text; a difference has a sign."""
     sign = "+" if new > base else ""
     share = percent((new - base) / whole) if whole else NONE
-    ratio = f"{new / base:.2f}" if base else "new" if new else NONE
-    return (name, one.write(base), one.write(new), sign + one.write(new - base), ratio, sign + share)
+    return (name, one.write(base), one.write(new), sign + one.write(new - base), _ratio(base, new), sign + share)
+
+
+def _ratio(base: int, new: int) -> str:
+    return f"{new / base:,.{2 if new < 1000 * base else 0}f}" if base else "new" if new else NONE
 
 
 def _words(name: str) -> str:

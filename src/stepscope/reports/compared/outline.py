@@ -11,7 +11,7 @@ from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
-from stepscope.reports.compared.grids import findings_grid, memory_grid, parts_grid, phases_grid, split_grids
+from stepscope.reports.compared.grids import findings_grid, memory_grids, parts_grid, phases_grid, split_grids
 from stepscope.reports.text import visible
 
 _TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "same": "plain", "inconclusive": "plain"}
@@ -27,7 +27,7 @@ def outline(comparison: Comparison, top: int = 10) -> Outline:
         Section("Can they be compared?", _comparable(comparison)),
         Section("What the difference is made of", parts_grid(comparison), f"{per}; the rows add up"),
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
-        Section("Memory", memory_grid(comparison), "peaks over devices"),
+        Section("Memory", memory_grids(comparison, top), "peaks over devices"),
         Section("By phase", phases_grid(comparison), f"{per}; the rows add up"),
         Section("Compute", split_grids(comparison, top), f"{per}; the rows of each table add up to compute"),
         Section("Not compared", _lacking(comparison)),

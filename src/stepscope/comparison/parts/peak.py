@@ -1,0 +1,70 @@
+"""What the peak of device memory is made of, on both sides."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+from stepscope.analyses.host.modules import MARK
+from stepscope.analyses.memory.memory_holders import memory_holders
+from stepscope.analyses.snapshots.memory_snapshot_peaks import memory_peak_stacks
+from stepscope.comparison.parts.amounts import Amount, beside
+from stepscope.comparison.side import ComparedSide
+from stepscope.model.errors import MissingInputError
+from stepscope.model.schema import Column, TableSchema, size, text
+from stepscope.model.table import Table
+
+MEMORY_PEAK: Final = TableSchema(
+    "memory_peak",
+    "What the peak of device memory is made of, of the device with the highest one, the largest difference first. The "
+    "rows of one value of `by` add up to what was in use at the peak as far as single allocations were recorded.",
+    (
+        text("by", "Of memory snapshots purpose, module and line of the user's code; else operator and module."),
+        text("name", "As in `memory_peak_stacks` and `memory_holders`; `(none)` where that is null."),
+        size("base_bytes", "Bytes of the base."),
+        size("new_bytes", "Bytes of the new one."),
+        Column("diff_bytes", "int64", "new_bytes - base_bytes.", "bytes", signed=True),
+        Column("ratio", "float64", "new_bytes / base_bytes; null where base_bytes is 0.", "", True),
+        Column("base_count", "float64", "Allocations of the base.", "count"),
+        Column("new_count", "float64", "Allocations of the new one.", "count"),
+    ),
+)
+_OF_SNAPSHOT: Final = ("purpose", "module", "line")
+_NONE: Final = "(none)"
+
+
+def peak_sums(side: ComparedSide) -> dict[Any, Amount]:
+    """Bytes and number of the allocations that were in use at the peak, by way of splitting them and name.
+
+    Raises:
+        MissingInputError: The recording does not tell which allocations these are.
+    """
+    try:
+        rows = [row for row in side.trace.once(memory_peak_stacks).records() if row["by"] in _OF_SNAPSHOT]
+    except MissingInputError:
+        rows = []
+    rows = rows or [
+        {**row, "by": by, "name": (row[by] or _NONE).removeprefix(MARK)}
+        for row in side.trace.once(memory_holders).records()
+        if row["device"] is not None
+        for by in ("operator", "module")
+    ]
+    held: Counter[int] = Counter()
+    for row in rows:
+        held[row["device"]] += row["bytes"]
+    if not held:
+        raise MissingInputError.of("allocations")
+    [(device, _)] = held.most_common(1)
+    sums: defaultdict[Any, Amount] = defaultdict(Amount)
+    for row in rows:
+        if row["device"] == device:
+            sums[row["by"], row["name"]] += Amount(row["bytes"], row["count"])
+    return dict(sums)
+
+
+def peak_table(base: Mapping[Any, Amount], new: Mapping[Any, Amount]) -> Table:
+    """Compare what peaks are made of; empty where the two can only be split in different ways."""
+    if not {by for by, _ in base} & {by for by, _ in new}:
+        return Table.empty(MEMORY_PEAK)
+    return Table.from_rows(MEMORY_PEAK, [(*row.key, *row.values) for row in beside(base, new, (1, 1))])

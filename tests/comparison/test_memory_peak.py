@@ -1,0 +1,71 @@
+"""What the peak of memory is made of, on both sides; and damage of a side."""
+
+from __future__ import annotations
+
+import io
+
+from stepscope.comparison.build import CompareOptions, compare_traces
+from stepscope.comparison.comparable import differences
+from stepscope.comparison.parts.amounts import Amount
+from stepscope.comparison.parts.peak import peak_table
+from stepscope.model.trace import Trace
+from stepscope.reports import terminal
+from stepscope.reports.compared.outline import outline
+from support import Facts, recorded_trace
+
+OPTIONS = CompareOptions(findings=False, levels=("memory",))
+
+
+def held(extra: int = 0) -> Trace:
+    """Two operators that allocate, in a module and outside, and a free of the second allocation after the peak."""
+    facts = Facts()
+    facts.host("module", "nn.Module: Net_0", 0, 100)
+    facts.host("op", "aten::empty", 10, 20)
+    facts.host("op", "aten::mm", 200, 50)
+    facts.row("raw_memory", ts=15, device=0, address=1, bytes=1000, track=0)
+    facts.row("raw_memory", ts=210, device=0, address=2, bytes=500 + extra, track=0)
+    facts.row("raw_memory", ts=240, device=0, address=2, bytes=-500 - extra, track=0)
+    return facts.trace()
+
+
+def test_the_peak_by_operator_and_module() -> None:
+    rows = compare_traces(held(), held(300), OPTIONS).table("memory_peak").records()
+    assert [(row["by"], row["name"], row["base_bytes"], row["new_bytes"]) for row in rows] == [
+        ("module", "(none)", 500, 800), ("operator", "aten::mm", 500, 800),
+        ("module", "Net_0", 1000, 1000), ("operator", "aten::empty", 1000, 1000),
+    ]  # fmt: skip
+    for by in ("operator", "module"):
+        assert sum(row["new_bytes"] for row in rows if row["by"] == by) == 1800
+
+
+def test_it_is_shown_where_it_differs() -> None:
+    def shown(new: Trace) -> str:
+        out = io.StringIO()
+        terminal.write_page(outline(compare_traces(held(), new, OPTIONS)), out, width=100)
+        return out.getvalue()
+
+    [line] = [line.split() for line in shown(held(300)).splitlines() if line.startswith(" aten::mm")]
+    assert line == ["aten::mm", "500", "B", "800", "B", "+300", "B", "1.60", "1", "1"]
+    assert "the peak by" not in shown(held())
+
+
+def test_splits_of_different_kinds_do_not_compare() -> None:
+    snapshot, trace = {("purpose", "gradients"): Amount(10, 1)}, {("operator", "aten::mm"): Amount(10, 1)}
+    assert len(peak_table(snapshot, trace)) == 0
+    assert len(peak_table(snapshot, snapshot)) == 1
+
+
+def test_snapshots_by_purpose() -> None:
+    base, new = (recorded_trace("memory", f"train_ctx{name}.pickle") for name in ("150", "200_mixed"))
+    rows = compare_traces(base, new, OPTIONS).table("memory_peak").records()
+    sums = {by: sum(row["new_bytes"] for row in rows if row["by"] == by) for by in ("purpose", "module", "line")}
+    assert len(set(sums.values())) == 1
+    [cast] = [row for row in rows if row["name"] == "weights cast by autocast"]
+    assert cast["base_bytes"] == 0 < cast["new_bytes"]
+
+
+def test_damage_is_said_though_both_sides_have_it() -> None:
+    healthy, cut = {"health": "no error"}, {"health": "the recording ends in the middle"}
+    assert [one.what for one in differences(healthy, cut)] == ["health"]
+    assert [one.what for one in differences(cut, cut)] == ["health"]
+    assert differences(healthy, healthy) == ()
