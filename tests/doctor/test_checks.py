@@ -239,6 +239,18 @@ def test_a_check(name: str, level: str, speaks: Facts, silent: Facts) -> None:
     assert BY_NAME[name].look(silent) == []
 
 
+def test_variables_of_others_are_not_misspelt() -> None:
+    """Those that images of NVIDIA and launchers set, former names, and names that two libraries share."""
+    names = (
+        "NCCL_VERSION NCCL_ASYNC_ERROR_HANDLING NCCL_BLOCKING_WAIT HCCL_ALGO NCCL_ALGO PYTORCH_VERSION PYTORCH_HOME"
+        " PYTORCH_BUILD_VERSION PYTORCH_BUILD_NUMBER PYTORCH_TUNABLEOP_ENABLED TORCH_CUDA_ARCH_LIST TORCH_HOME"
+        " NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES NVIDIA_PYTORCH_VERSION OMPI_MCA_coll_hcoll_enable"
+        " TORCHELASTIC_RUN_ID TORCH_DISTRIBUTED_DEBUG PYTHONPATH PYTHON_VERSION NUMEXPR_NUM_THREADS HF_HOME"
+        " TOKENIZERS_PARALLELISM NCCL_NET_PLUGIN NCCL_IB_HCA OPENBLAS_NUM_THREADS"
+    )
+    assert BY_NAME["misspelt-variables"].look(env(**dict.fromkeys(names.split(), "1"))) == []
+
+
 def test_every_check_has_a_case() -> None:
     assert {name for name, *_ in CASES} == set(BY_NAME)
 

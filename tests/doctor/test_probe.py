@@ -117,6 +117,17 @@ def test_devices(facts: Facts) -> None:
     assert (facts.packages, facts.torch_cuda) == ({"torch": "2.13.0+cu130"}, (13, 0))
 
 
+def test_arguments_are_looked_up_in_the_working_folder(tmp_path: Path) -> None:
+    root = written(tmp_path, {**HOST, "work/data/a.bin": "", "work/notes.txt": "", "data.bin": ""})
+    program = ("python3", "train.py", "data", "data/a.bin", "notes.txt", "data.bin", "--out=none/such")
+    found = gather(Machine(program, ("more",), root=root, environ={"PWD": "/work"}, run=lambda _: None))
+    assert [one.path for one in found.places or () if one.use == "data"] == [
+        "/work/more",
+        "/work/data",
+        "/work/data/a.bin",
+    ]
+
+
 def test_places(facts: Facts) -> None:
     found = {(one.use, one.path): (one.file_system, one.rotating) for one in facts.places or ()}
     assert found == {
@@ -189,3 +200,18 @@ def test_lists_and_versions() -> None:
     assert version("2.1.0.post12") == (2, 1, 0)
     assert version("6.8rc1") == (6, 8)
     assert version("[N/A]") is None
+
+
+@pytest.mark.parametrize(("knows", "calls"), [(True, 1), (False, 8)])
+def test_nvidia_smi_is_asked_once_if_it_knows_all(knows: bool, calls: int, tmp_path: Path) -> None:
+    asked = []
+
+    def smi(command: Sequence[str]) -> str | None:
+        if command[0] == "nvidia-smi":
+            asked.append(command)
+            fields = command[1].removeprefix("--query-gpu=").split(",")
+            return "0" + ", [N/A]" * (len(fields) - 1) if knows or "mig.mode.current" not in fields else None
+        return None
+
+    assert gather(Machine(root=tmp_path, environ={}, run=smi)).gpus == (Gpu(0, "[N/A]"),)
+    assert len(asked) == calls

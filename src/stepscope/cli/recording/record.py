@@ -124,15 +124,19 @@ def record(
 
 
 def _diagnose(folder: Path) -> None:
-    """Print what `stepscope analyze` says."""
+    """Print what `stepscope analyze` says; a sentence where it can't, since the exit status is the program's."""
     import sys
 
     from stepscope.cli.opening import open_input
+    from stepscope.model.errors import StepscopeError
     from stepscope.reports import terminal
     from stepscope.reports.build import ReportOptions, build_report
 
-    with open_input([folder], cache=True, store=None) as trace:
-        terminal.write(build_report(trace, ReportOptions(page=True)), sys.stdout, top=10)
+    try:
+        with open_input([folder], cache=True, store=None) as trace:
+            terminal.write(build_report(trace, ReportOptions(page=True)), sys.stdout, top=10)
+    except StepscopeError as error:
+        typer.echo(f"stepscope: {error}.", err=True)
 
 
 def _range(steps: str) -> tuple[int, int]:

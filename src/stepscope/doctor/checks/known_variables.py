@@ -49,16 +49,21 @@ PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_HIP_ALLOC_CONF PYTORCH_NPU_AL
 """
 
 
+#: Names that PyTorch had before those with `TORCH_`, and still reads.
+_FORMER: Final = "NCCL_ASYNC_ERROR_HANDLING NCCL_BLOCKING_WAIT NCCL_DESYNC_DEBUG NCCL_ENABLE_TIMING"
+
+
 def _of(prefix: str, names: str) -> frozenset[str]:
     return frozenset(prefix + name for name in names.split())
 
 
-#: Prefixes whose variables are all known here.
+#: Variables by prefix: all that are read, but for PyTorch's, where it is those of its allocators.
 KNOWN: Final = {
-    "NCCL_": _of("NCCL_", _NCCL),
+    "NCCL_": _of("NCCL_", _NCCL) | frozenset(_FORMER.split()),
     "HCCL_": _of("HCCL_", _HCCL),
     "TORCH_NCCL_": _of("TORCH_NCCL_", _TORCH_NCCL),
     "OMP_": frozenset(name for name in _OTHERS.split() if name.startswith("OMP_")),
+    "PYTORCH_": frozenset(name for name in _OTHERS.split() if name.startswith("PYTORCH_")),
 }
 #: All names that somebody may have meant.
-NAMES: Final = frozenset().union(*KNOWN.values(), _OTHERS.split())
+NAMES: Final = frozenset().union(*KNOWN.values())

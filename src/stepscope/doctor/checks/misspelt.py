@@ -27,18 +27,16 @@ def misspelt_variables(facts: Facts) -> Verdict:
     for name, value in sorted(facts.environ.items()):
         if name in NAMES or not name.startswith(_STARTS) or "_" not in name:
             continue
-        near = get_close_matches(name, NAMES, n=1, cutoff=_ALIKE)
+        # NCCL and HCCL have variables of the same names but for the first letter.
+        family = next((names for prefix, names in KNOWN.items() if name.startswith(prefix)), NAMES)
+        near = get_close_matches(name, family, n=1, cutoff=_ALIKE)
         if near and near[0] not in facts.environ:
             found.append(
                 Advice(
                     "warning",
                     f"{name}={value} is read by nothing",
                     "the setting that was meant has no effect, and nothing says so",
-                    f"set {near[0]} instead" + ("" if _prefixed(name) else ", if that is meant"),
+                    f"set {near[0]} instead, if that is meant",
                 )
             )
     return found
-
-
-def _prefixed(name: str) -> bool:
-    return any(name.startswith(prefix) for prefix in KNOWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, Final
 
 from stepscope.doctor.facts import Gpu
@@ -65,7 +66,8 @@ def device_nodes(machine: Machine) -> dict[str, int] | None:
 def _gpus(machine: Machine) -> tuple[Gpu, ...] | None:
     """The GPUs; none where there is neither nvidia-smi nor a device of NVIDIA's, None where only one of both is."""
     values: dict[int, dict[str, Any]] = {}
-    for group in _FIELDS:
+    # All at once where nvidia-smi knows all, since each call may have to load the driver first.
+    for group in (tuple(chain.from_iterable(_FIELDS)), *_FIELDS):
         query = ",".join(["index", *(field for _, field, _ in group)])
         text = machine.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits"])
         for line in (text or "").splitlines():
@@ -74,6 +76,8 @@ def _gpus(machine: Machine) -> tuple[Gpu, ...] | None:
             if number is not None and len(given) == len(group):
                 told = {name: read(one) for (name, _, read), one in zip(group, given, strict=True)}
                 values.setdefault(number, {}).update(told)
+        if values and len(group) > max(map(len, _FIELDS)):
+            break
     if values:
         return tuple(Gpu(index, **one) for index, one in sorted(values.items()))
     driver = machine.text("/proc/driver/nvidia/version")

@@ -35,7 +35,7 @@ def facts(machine: Machine) -> dict[str, Any]:
 def _wanted(machine: Machine) -> Iterator[tuple[str, str]]:
     """Uses with absolute paths, each path once."""
     seen = set()
-    here = os.fspath(machine.environ.get("PWD") or os.getcwd())  # noqa: PTH109 - a text as the others
+    here = _here(machine)
     home = machine.environ.get("HOME")
     asked = [("data", path) for path in (*machine.data, *_arguments(machine))]
     asked += [(use, machine.environ[name]) for name, use in _VARIABLES.items() if machine.environ.get(name)]
@@ -48,13 +48,19 @@ def _wanted(machine: Machine) -> Iterator[tuple[str, str]]:
             yield use, path
 
 
+def _here(machine: Machine) -> str:
+    """The working folder."""
+    return os.fspath(machine.environ.get("PWD") or os.getcwd())  # noqa: PTH109 - a text as the others
+
+
 def _arguments(machine: Machine) -> Iterator[str]:
     """Arguments of the program that are folders or files other than programs."""
     for word in machine.program[1:]:
         value = word.partition("=")[2] if word.startswith("-") else word
         if not value or value.endswith((".py", ".sh", ".yaml", ".yml", ".json", ".toml")):
             continue
-        if ("/" in value or value in (machine.names(".") or ())) and machine.path(value).exists():
+        found = machine.path(os.path.join(_here(machine), value))  # noqa: PTH118 - as above
+        if found.is_dir() or ("/" in value and found.exists()):
             yield value
 
 
