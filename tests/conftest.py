@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -38,8 +39,21 @@ def pytest_configure(config: pytest.Config) -> None:
         stores = tempfile.TemporaryDirectory(prefix="stepscope-tests-", ignore_cleanup_errors=True)
         config.add_cleanup(stores.cleanup)
         os.environ[STORES] = stores.name
+    # What is imported and collected stays: no cycles are looked for among a million objects.
+    gc.disable()
     # To start an instance of DuckDB takes longer than most tests.
     keep_instances(_INSTANCES)
+
+
+def pytest_collection_finish() -> None:
+    """Look for cycles among what tests make from now on."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let the end of the process free what it made; libraries complain of what is left."""
+    gc.unfreeze()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

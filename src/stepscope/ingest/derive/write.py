@@ -14,7 +14,7 @@ from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import COLLECTIVES, HEALTH
 from stepscope.store.activities import ACTIVITIES
-from stepscope.store.layout import PARQUET, SPAN_COLUMNS, STORED_TABLES, columns_sql, stored_columns
+from stepscope.store.layout import PARQUET, PARQUET_OF_FEW, SPAN_COLUMNS, STORED_TABLES, columns_sql, stored_columns
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -52,13 +52,15 @@ FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.id ORDER BY m.ts, m.id
 _HEALTH_SQL: Final = f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))})"
 
 #: DuckDB's estimate counts deleted rows, too.
-_FILLED_SQL: Final = "SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"
+_FILLED_SQL: Final = "SELECT table_name, estimated_size FROM duckdb_tables() WHERE estimated_size > 0"
 
 #: Columns of large tables with more values than this are hardly smaller with a dictionary, which takes time to
 #: build even if it is discarded.
 _MOST_WORDS: Final = 4096
 #: Of fewer rows DuckDB makes smaller dictionaries by itself: of a fifth of the rows at most.
 _LARGE: Final = 5 * _MOST_WORDS
+#: So many rows are not compressed.
+_FEW: Final = 100
 
 #: Tables that are written as derived, and those that are known last.
 _DERIVED: Final = (ACTIVITIES.name, "memory", "flows", "steps")
@@ -117,8 +119,9 @@ class Writing:
 
     def start_memory(self, owners: pa.Table) -> None:
         """Write `memory`, given the events that enclose rows of `raw_memory`."""
-        if self._staging.one("SELECT EXISTS (FROM raw_memory)") == (True,):
-            self._start("memory", _MEMORY_SQL, memory_owners=owners)
+        [rows] = self._staging.one("SELECT count(*) FROM raw_memory")
+        if rows:
+            self._start("memory", _MEMORY_SQL, rows=rows, memory_owners=owners)
 
     def start_flows(self, activities: DerivedWork, ends: pa.Table) -> None:
         """Write `flows`, given the events that enclose rows of `raw_flows`."""
@@ -139,14 +142,19 @@ class Writing:
 
     def _start_tables(self, *tables: TableSchema) -> None:
         """Write the tables that have rows."""
-        filled = {name for (name,) in self._staging.connection.execute(_FILLED_SQL).fetchall()}
+        filled = dict(self._staging.connection.execute(_FILLED_SQL).fetchall())
         for table in (table for table in tables if table.name in filled):
             columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
             order = "ORDER BY event" if table is COLLECTIVES else ""
-            self._start(table.name, f'SELECT {columns} FROM "{table.name}" {order}')
+            self._start(table.name, f'SELECT {columns} FROM "{table.name}" {order}', rows=filled[table.name])
 
-    def _start(self, name: str, query: str, **arrow: pa.Table) -> None:
-        self._tasks.append(self._executor.submit(_copy, self._staging, query, name, arrow))
+    def _start(self, name: str, query: str, *, rows: int | None = None, **arrow: pa.Table) -> None:
+        shown = max((len(table) for table in arrow.values()), default=None)
+        known = shown if rows is None else rows
+        options = PARQUET_OF_FEW if known is not None and known <= _FEW else PARQUET
+        if shown is not None and shown > _LARGE:
+            options = f"{PARQUET}, DICTIONARY_SIZE_LIMIT {_MOST_WORDS}"
+        self._tasks.append(self._executor.submit(_copy, self._staging, query, name, options, arrow))
 
 
 def _fill_health(staging: Staging) -> None:
@@ -157,11 +165,9 @@ def _fill_health(staging: Staging) -> None:
         staging.connection.execute(f"INSERT INTO health VALUES {marks}", [value for row in rows for value in row])
 
 
-def _copy(staging: Staging, query: str, name: str, arrow: dict[str, pa.Table]) -> None:
+def _copy(staging: Staging, query: str, name: str, options: str, arrow: dict[str, pa.Table]) -> None:
     target = str(staging.folder / f"{name}.parquet").replace("'", "''")
     with staging.connect() as cursor:
         for view, table in arrow.items():
             cursor.register(view, table)
-        rows = max((len(table) for table in arrow.values()), default=0)
-        options = f"{PARQUET}, DICTIONARY_SIZE_LIMIT {_MOST_WORDS}" if rows > _LARGE else PARQUET
         cursor.execute(f"COPY ({query}) TO '{target}' ({options})")
