@@ -46,6 +46,8 @@ class Trace:
         notes: Health notes about the input as a whole, such as skipped files.
         places: Every recording of the input with its run, rank and span, those included that are not analysed.
         folders: Folder of each rank's store; empty where a trace is narrowed or of another thread.
+        stores: Ranks and the keys under which their recordings, and those that add to them, are stored, which change
+            with their content; empty where a trace is narrowed or of another thread, or has no such keys.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Trace:
         self.notes = tuple(notes)
         self.places = tuple(places)
         self.folders = dict(folders or {})
+        self.stores: tuple[tuple[int, str], ...] = ()
         self._locked = locked
         #: The trace that this one is a part of, kept alive because it owns the files of an uncached input.
         self._whole: Trace | None = None

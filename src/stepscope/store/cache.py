@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -279,6 +279,12 @@ class Cache:
         goes_with_process(target)
         folder.rename(target)
         return target
+
+
+def keys_of(stores: Iterable[tuple[int, Path]]) -> tuple[tuple[int, str], ...]:
+    """Ranks and keys of stores; empty if one has no key of its content, such as one that only this process uses."""
+    found = tuple((rank, folder.name) for rank, folder in stores)
+    return found if all(_KEPT_NAME.fullmatch(name) for _, name in found) else ()
 
 
 def _source(folder: Path) -> str:

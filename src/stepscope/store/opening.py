@@ -15,6 +15,7 @@ from stepscope.model.process.spill import spill_folder
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Note, Trace
 from stepscope.store.beside import beside_of
+from stepscope.store.cache import keys_of
 from stepscope.store.manifest import check_rows, read_manifest
 from stepscope.store.views import create_views
 
@@ -96,8 +97,9 @@ def open_stores(
         machine = {rank: sampled[rank]} if rank in sampled else None
         return partial(open_stores, {rank: stores[rank]}, snapshots=only, machines=machine, locked=locked)
 
-    again = partial(open_stores, stores, notes, snapshots=snapshots, places=places, locked=True)
+    again = partial(open_stores, stores, notes, snapshots=snapshots, machines=machines, places=places, locked=True)
     prepare = (lambda first: create_views(first, stores, beside)) if later else None
     trace = Trace(database, recordings, of_rank, notes, places=places, prepare=prepare, folders=stores, locked=again)
+    trace.stores = keys_of((*stores.items(), *((rank, one.store) for rank, group in beside.items() for one in group)))
     trace.when_closed(database.close)
     return trace

@@ -7,15 +7,16 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from stepscope.model.errors import StepscopeError
 from stepscope.model.schema import Column
-from stepscope.web.viewing import Progress
+from stepscope.web.making import Progress
 
+JSON: Final = "application/json"
 #: A browser may keep what it has, and asks each time whether it is still right.
 _KEEP = "private, no-cache"
 
@@ -26,12 +27,17 @@ def columns_of(columns: Iterable[Column]) -> list[dict[str, str]]:
 
 
 def json_answer(request: Request, values: Any, status: int = 200) -> Response:
+    """Values as JSON."""
+    return bytes_answer(request, encoded(values), JSON, status)
+
+
+def encoded(values: Any) -> bytes:
     """Values as JSON; infinities and NaN, which JSON does not know, as null."""
     try:
         body = json.dumps(values, separators=(",", ":"), allow_nan=False, default=str)
     except ValueError:
         body = json.dumps(_finite(values), separators=(",", ":"), allow_nan=False, default=str)
-    return bytes_answer(request, body.encode("ascii"), "application/json", status)
+    return body.encode("ascii")
 
 
 def progress_answer(request: Request, progress: Progress) -> Response:

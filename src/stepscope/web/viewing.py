@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stepscope.reports.build import ReportOptions, build_report
-from stepscope.web.making import Making, Progress
+from stepscope.web.finished import Finished, answers_to_keep
+from stepscope.web.kept_report import KeptReport
+from stepscope.web.making import Making, Note, Progress
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
@@ -21,27 +24,27 @@ class Viewing:
     Attributes:
         trace: The trace; several threads may use it.
         options: What the report is to contain.
+        keeping: Keeps the report for the next process, once it is made; None where an earlier one has.
     """
 
     def __init__(self, trace: Trace, options: ReportOptions | None = None) -> None:
         self.trace = trace
         self.options = options or ReportOptions()
-        self._making: Making[Report] = Making(
-            "the report", lambda note: build_report(self.trace, replace(self.options, progress=note))
-        )
+        self.keeping: threading.Thread | None = None
+        self._making: Making[Finished] = Making("the report", self._make)
 
     @classmethod
     def made(cls, trace: Trace, report: Report) -> Viewing:
         """An open trace whose report has been made already."""
         found = cls(trace)
-        found._making = Making("the report", lambda _: report)
+        found._making = Making("the report", lambda _: Finished.of(report))
         return found
 
     def start(self) -> None:
         """Begin to make the report, unless that has begun."""
         self._making.start()
 
-    def report(self) -> Report | Progress:
+    def report(self) -> Finished | Progress:
         """The report, or how far it is.
 
         Raises:
@@ -49,10 +52,27 @@ class Viewing:
         """
         return self._making.asked()
 
-    def whole_report(self) -> Report:
+    def whole_report(self) -> Finished:
         """The report, once it is there.
 
         Raises:
             StepscopeError: It can't be made.
         """
         return self._making.whole()
+
+    def _make(self, note: Note) -> Finished:
+        """The report that an earlier process has kept, else a new one."""
+        kept = KeptReport(self.trace, self.options)
+        if (known := kept.load()) is not None:
+            return known
+        report = build_report(self.trace, replace(self.options, progress=note))
+        made = Finished.of(report)
+
+        def keep() -> None:
+            if (answers := answers_to_keep(report, made)) is not None:
+                kept.save(answers)
+
+        # Whoever waits for the report need not wait for that; the end of the process may cut it short.
+        self.keeping = threading.Thread(target=keep, name="stepscope-keeping", daemon=True)
+        self.keeping.start()
+        return made

@@ -8,8 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from stepscope.web.answers import json_answer, progress_answer
-from stepscope.web.document import head, shown_table
+from stepscope.web.answers import JSON, bytes_answer, progress_answer
 from stepscope.web.viewing import Progress, Viewing
 
 
@@ -20,9 +19,9 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         found = viewing.report()
         if isinstance(found, Progress):
             return progress_answer(request, found)
-        return json_answer(request, head(found))
+        return bytes_answer(request, found.head(), JSON)
 
     def table(request: Request) -> Response:
-        return json_answer(request, shown_table(viewing.whole_report(), request.path_params["name"]))
+        return bytes_answer(request, viewing.whole_report().table(request.path_params["name"]), JSON)
 
     return [Route("/api/report", report), Route("/api/tables/{name}", table)]

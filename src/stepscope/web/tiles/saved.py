@@ -26,10 +26,11 @@ class Saved:
 
     Args:
         store: Folder of the recording's store; None for nowhere.
+        folder: Name of the folder within it.
     """
 
-    def __init__(self, store: Path | None) -> None:
-        self._folder = None if store is None else store / FOLDER
+    def __init__(self, store: Path | None, folder: str = FOLDER) -> None:
+        self._folder = None if store is None else store / folder
 
     def load(self, *key: object) -> Arrays | None:
         """The arrays under a key, mapped into memory; None if there are none, or their file is damaged."""
