@@ -109,7 +109,7 @@ def test_devices(facts: Facts) -> None:
         Gpu(
             0, "NVIDIA H100 80GB HBM3", (580, 95, 5), (9, 0), persistent=True, power_limit_w=650.0,
             power_default_w=700.0,
-            link_width=16, link_most=16, slowed=("heat", "power"), clock_default_mhz=1980, used_mib=4,
+            link_width=16, link_most=16, slowed=("heat",), clock_default_mhz=1980, used_mib=4,
         ),
     )  # fmt: skip
     assert facts.npus == 1

@@ -132,6 +132,21 @@ def test_running_out_after_the_recorded_steps(history: MemoryHistory) -> None:
     assert (in_use(memory), in_use(oom)) == (1, 1)
 
 
+def test_a_recording_that_is_asked_for_later(history: MemoryHistory) -> None:
+    import torch
+
+    torch.cuda.init()
+    for size in (1, 2):
+        history.await_device()
+        torch.cuda.memory.allocate(size << 20)
+        history.save()
+        history.stop()
+    assert [in_use(Path(path)) for path in history._report().snapshots] == [1, 3]
+    with open_trace(Path(history._report().snapshots[1]), Options(cache=False)) as trace:
+        # The second history begins anew, with what was in use.
+        assert trace.rows("SELECT count(*) AS n FROM allocator_events WHERE action = 'alloc'")[0]["n"] == 1
+
+
 def test_a_forked_process_saves_nothing_of_its_parent(history: MemoryHistory, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 

@@ -27,19 +27,8 @@ print(given["activities"], given["with_stack"], given["experimental_config"].giv
 def record(folder: Path, *options: str, ends: int = -1) -> Recorded:
     """Record steps 3 and 4, in a job of eight ranks of which this is the fourth."""
     (folder / "program.py").write_text(TRAIN.format(ends=ends))
-    command = [
-        sys.executable,
-        "-m",
-        "stepscope",
-        "record",
-        "--no-machine",
-        "-o",
-        "out",
-        "--no-report",
-        "--no-stacks",
-        "--steps",
-        "3:5",
-    ]
+    command = [sys.executable, "-m", "stepscope", "record", "--no-machine", "-o", "out", "--no-stacks"]
+    command += ["--steps", "3:5", *options]
     paths = os.pathsep.join(map(str, (SOURCES, HERE / "fakes", HERE / "fakes_npu")))
     done = subprocess.run(
         [*command, "--", sys.executable, "program.py"],
@@ -70,4 +59,5 @@ def test_what_a_job_that_ends_leaves_is_parsed_later(tmp_path: Path) -> None:
     [folder] = recorded.folder.iterdir()
     assert not list(folder.iterdir())
     # The diagnosis can't be made, and says so; the exit status is the program's all the same.
+    assert recorded.errors.count("stepscope: ") == 3
     assert f"is not parsed (the program ended); run stepscope parse-ascend {folder}" in recorded.errors

@@ -13,6 +13,8 @@ import pytest
 from record_support import SOURCES, Recorded
 from stepscope.model.errors import UserError
 from stepscope.record import nsys
+from stepscope.record.job.identity import JobProcess
+from stepscope.record.job.nsight import NsightCapture
 from stepscope.record.settings import RecordSettings
 from stepscope.simulate import PRESETS, simulate
 
@@ -122,6 +124,23 @@ def test_a_program_without_a_gpu(folder: Path) -> None:
     assert recorded.status == 7
     assert "Nsight Systems records GPUs, and this process has used none so far" in recorded.errors
     assert "nsys wrote no report" in recorded.errors
+
+
+def test_beside_a_profiler_of_the_programs_own(fakes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def enter(self: object) -> None:
+        raise RuntimeError("Can't enable profiler on this thread")
+
+    monkeypatch.setenv("FAKE_NSYS_RANGE", str(tmp_path / "range"))
+    monkeypatch.setattr(torch.autograd.profiler.emit_nvtx, "__enter__", enter)
+    torch.cuda.init()
+    capture = NsightCapture(settings(tmp_path))
+    capture.start(JobProcess(0, 1, False), {})
+    capture.mark(3)
+    capture.stop()
+    assert capture.write() == "the recording has no operators (Can't enable profiler on this thread)"
+    assert (tmp_path / "range").read_text() == "start []\nstop ['ProfilerStep#3', 'pop']\n"
 
 
 def settings(folder: Path, **more: object) -> RecordSettings:

@@ -23,7 +23,7 @@ class Gpu:
         power_default_w: Power that it may take by default.
         link_width: Lanes of PCIe in use.
         link_most: Lanes of PCIe that it has.
-        slowed: Why its clocks are low at the moment: heat, power or hardware; empty if they are not.
+        slowed: Why its clocks are low at the moment: heat, power supply or hardware; empty if they are not.
         clock_mhz: Clock that is set for jobs.
         clock_default_mhz: The same by default.
         used_mib: Memory in use now.

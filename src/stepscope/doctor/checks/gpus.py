@@ -73,7 +73,7 @@ def gpu_clocks(facts: Facts) -> Verdict:
     return [Advice("info", what, "kernels that compute take longer", "nvidia-smi -rac, if that is not meant")]
 
 
-@check("gpu-slowed", "clocks are low now because of heat, power or hardware", _SMI)
+@check("gpu-slowed", "clocks are low now because of heat, power supply or hardware", _SMI)
 def gpu_slowed(facts: Facts) -> Verdict:
     """Clocks that the GPU lowers itself."""
     found, verdict = _affected(facts, lambda one: one.slowed is not None, lambda one: bool(one.slowed))

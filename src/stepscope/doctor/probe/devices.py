@@ -12,8 +12,8 @@ from stepscope.doctor.machine import Machine, version, whole
 _PCI: Final = "/sys/bus/pci/devices"
 #: Vendors with the classes of PCI devices that are accelerators: 3D controllers and displays, processing accelerators.
 _ACCELERATORS: Final = {"0x10de": ("0x0302", "0x0300"), "0x1002": ("0x0380", "0x1200"), "0x19e5": ("0x1200",)}
-#: Why clocks are low, as bits: what the user set and idleness are none of these.
-_SLOWED: Final = {0x4: "power", 0x8: "hardware", 0x20: "heat", 0x40: "heat", 0x80: "power supply"}
+#: Why clocks are low, as bits: idleness, what the user set and the power limit of a busy GPU are none of these.
+_SLOWED: Final = {0x8: "hardware", 0x20: "heat", 0x40: "heat", 0x80: "power supply"}
 
 #: Fields of nvidia-smi, asked for in groups, since it refuses a group in which it does not know one.
 _FIELDS: Final[tuple[tuple[tuple[str, str, Callable[[str], Any]], ...], ...]] = (

@@ -23,6 +23,7 @@ class NsightCapture:
         self._torch: Any = torch
         self._settings = settings
         self._operators: Any = None
+        self._problem = ""
         self._marked = False
 
     def prepare(self) -> None:
@@ -40,8 +41,12 @@ class NsightCapture:
             raise RuntimeError("Nsight Systems records GPUs, and this process has used none so far")
         cuda.synchronize()
         cuda.profiler.start()
-        self._operators = self._torch.autograd.profiler.emit_nvtx(record_shapes=self._settings.shapes)
-        self._operators.__enter__()
+        operators = self._torch.autograd.profiler.emit_nvtx(record_shapes=self._settings.shapes)
+        try:
+            operators.__enter__()
+            self._operators = operators
+        except RuntimeError as error:  # the program's own profiler runs
+            self._problem = f"the recording has no operators ({str(error).splitlines()[0]})"
         return Path(self._settings.output)
 
     def mark(self, number: int) -> None:
@@ -59,10 +64,11 @@ class NsightCapture:
         """Close the capture range, behind the last kernel of the last step."""
         del partial
         self._end_mark()
-        self._operators.__exit__(None, None, None)
+        if self._operators is not None:
+            self._operators.__exit__(None, None, None)
         self._torch.cuda.synchronize()
         self._torch.cuda.profiler.stop()
 
     def write(self) -> str:
-        """Nothing: `nsys` writes when the range is closed."""
-        return ""
+        """Nothing: `nsys` writes when the range is closed; says what the recording lacks."""
+        return self._problem
