@@ -30,7 +30,8 @@ from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.recording.recording import calls_known, work_known
 
-_ACTIONS = {
+#: How to record the host, by the profiler that left it out.
+ACTIONS = {
     "any": Action(
         "Record the host as well as the device",
         before="profile(activities=[ProfilerActivity.CUDA])",
@@ -62,7 +63,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     found = lacking(signals, "host")
     if found is not None and all(signals[rank].maybe(calls_known) is True for rank in found.ranks):
         title, missing = "Operators are not recorded", "Which operator launched what, and what the host did between its"
-        yield from advice(found, title, f"{missing} calls of the device, is not in the recording.", _ACTIONS)
+        yield from advice(found, title, f"{missing} calls of the device, is not in the recording.", ACTIONS)
         return
     if found is not None and all(signals[rank].maybe(work_known) is False for rank in found.ranks):
         yield from advice(
@@ -70,15 +71,15 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
             "Only sums are recorded",
             f"The device is idle for {percent(found.weight)} of the step. What it waits for is not in the recording, "
             "which holds sums of its profiler and no events.",
-            _ACTIONS,
+            ACTIONS,
         )
         return
     yield from advice(
         found,
         "The host is not recorded",
         "What the device waited for, and which operator launched what, is not in the recording.",
-        _ACTIONS,
+        ACTIONS,
     )
 
 
-RULE = Rule("REC004", "no-host", job_check=job_check, reads=READS)
+RULE = Rule("REC004", "no-host", job_check=job_check, reads=READS, symptom_of=("HST017",))
