@@ -117,6 +117,36 @@ def test_devices(facts: Facts) -> None:
     assert (facts.packages, facts.torch_cuda) == ({"torch": "2.13.0+cu130"}, (13, 0))
 
 
+NPU_SMI = """\
++--------------------------------------------------------------------------------+
+| npu-smi 24.1.rc2                 Version: 24.1.rc2                             |
++---------------------------+---------------+------------------------------------+
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
++===========================+===============+====================================+
+| 0     910B3               | OK            | 90.5        49                0    / 0             |
+| 0                         | 0000:C1:00.0  | 0           0    / 0          53358/ 65536         |
++===========================+===============+====================================+
+| 1     910B3               | Alarm         | 89.1        47                0    / 0             |
+| 0                         | 0000:C2:00.0  | 0           0    / 0          3358 / 65536         |
++===========================+===============+====================================+
+| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |
+| 0       0                 | 1712733       | python                   | 50000                   |
++===========================+===============+====================================+
+| No running processes found in NPU 1                                            |
+"""
+
+
+def test_npus(tmp_path: Path) -> None:
+    found = gather(Machine(root=tmp_path, environ={}, run=lambda command: NPU_SMI if command[0] == "npu-smi" else None))
+    assert found == Facts(npu_driver=(24, 1), npu_health={0: "OK", 1: "Alarm"}, npu_processes=1)
+
+
+def test_an_npu_smi_that_says_something_else(tmp_path: Path) -> None:
+    found = gather(Machine(root=tmp_path, environ={}, run=lambda _: "| a | b |\nno device\n"))
+    assert found == Facts()
+
+
 def test_arguments_are_looked_up_in_the_working_folder(tmp_path: Path) -> None:
     root = written(tmp_path, {**HOST, "work/data/a.bin": "", "work/notes.txt": "", "data.bin": ""})
     program = ("python3", "train.py", "data", "data/a.bin", "notes.txt", "data.bin", "--out=none/such")

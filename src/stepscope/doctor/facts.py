@@ -91,6 +91,9 @@ class Facts:
         places: Where data, caches and outputs lie.
         gpus: NVIDIA GPUs.
         npus: Number of Ascend NPUs.
+        npu_driver: Version of the NPUs' driver.
+        npu_health: What the driver says of each NPU's health, by number.
+        npu_processes: Processes that use NPUs now.
         infiniband: Names of InfiniBand and RoCE devices.
         kernel: Version of Linux.
         modules: Loaded modules of the kernel.
@@ -119,6 +122,9 @@ class Facts:
     places: tuple[UsedPlace, ...] | None = None
     gpus: tuple[Gpu, ...] | None = None
     npus: int | None = None
+    npu_driver: tuple[int, ...] | None = None
+    npu_health: Mapping[int, str] | None = None
+    npu_processes: int | None = None
     infiniband: tuple[str, ...] | None = None
     kernel: tuple[int, ...] | None = None
     modules: frozenset[str] | None = None

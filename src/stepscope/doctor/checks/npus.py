@@ -8,6 +8,9 @@ from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
 from stepscope.doctor.machine import version
 
+_SMI: Final = "manual of npu-smi"
+#: The driver from which segments of the allocator can grow.
+_EXPANDABLE: Final = (23,)
 _INSTALL: Final = "[torch_npu](https://gitcode.com/Ascend/pytorch)"
 
 
@@ -58,3 +61,43 @@ def npu_affinity(facts: Facts) -> Verdict:
     return [
         Advice("warning", "CPU_AFFINITY_CONF is not set", why, "CPU_AFFINITY_CONF=1 binds each process near its NPU")
     ]
+
+
+@check("npu-health", "npu-smi says of an NPU that it is not OK", _SMI)
+def npu_health(facts: Facts) -> Verdict:
+    """Faults of devices."""
+    if facts.npu_health is None:
+        return None if facts.npus != 0 else []
+    bad = [f"NPU {number}: {text}" for number, text in sorted(facts.npu_health.items()) if text != "OK"]
+    if not bad:
+        return []
+    why = "it may stop the job, or be slower than the others, which wait for it"
+    return [Advice("error", ", ".join(bad), why, "npu-smi info -t health -i N says which fault; use others until then")]
+
+
+@check("npu-in-use", "processes use NPUs now", _SMI)
+def npu_in_use(facts: Facts) -> Verdict:
+    """Other jobs."""
+    if facts.npu_processes is None:
+        return None if facts.npus != 0 else []
+    if not facts.npu_processes:
+        return []
+    what = f"{facts.npu_processes} process{'es use' if facts.npu_processes > 1 else ' uses'} NPUs"
+    why = "another job takes memory and time of devices, or one that died has left a process"
+    return [Advice("warning", what, why, "see whose it is (npu-smi info), or choose with ASCEND_RT_VISIBLE_DEVICES")]
+
+
+@check(
+    "npu-driver",
+    "`PYTORCH_NPU_ALLOC_CONF` asks for expandable segments, and the driver is older than 23.0",
+    "[torch_npu](https://www.hiascend.com/document/detail/zh/Pytorch/710/comref/Envvariables/Envir_011.html)",
+)
+def npu_driver(facts: Facts) -> Verdict:
+    """Drivers that are too old for the allocator."""
+    if facts.npu_driver is None:
+        return None if facts.npus != 0 else []
+    asked = "expandable_segments:true" in facts.environ.get("PYTORCH_NPU_ALLOC_CONF", "").lower().replace(" ", "")
+    if not asked or facts.npu_driver >= _EXPANDABLE:
+        return []
+    what = f"expandable_segments with driver {'.'.join(map(str, facts.npu_driver))}"
+    return [Advice("error", what, "segments that grow need driver 23.0 or later", "update the driver, or leave it out")]
