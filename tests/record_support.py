@@ -60,7 +60,8 @@ def record(
 ) -> Recorded:
     """Record a program of `PROGRAMS`, or another one, without a diagnosis."""
     into = folder / "recordings"
-    given = options if options is not None else []
+    # What else runs on the machine that tests run on is none of theirs.
+    given = ["--no-machine", *(options or [])]
     command = [sys.executable, "-m", "stepscope", "record", "-o", str(into), "--no-report", *given]
     command += ["--", *(starting or [sys.executable]), str(PROGRAMS / program), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(SOURCES), "OMP_NUM_THREADS": "1"}

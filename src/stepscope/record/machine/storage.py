@@ -16,7 +16,9 @@ _NETWORK: Final = frozenset(("nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "
                              "9p", "virtiofs", "afs", "wekafs", "pvfs2", "ocfs2", "gfs2", "panfs"))  # fmt: skip
 _MEMORY: Final = frozenset(("tmpfs", "ramfs", "devtmpfs", "hugetlbfs"))
 #: Files of the system and of the program itself.
-_OTHER: Final = re.compile(r"^/(dev|proc|sys|run)/|\.(so|so\.[\d.]+|py|pyc|log|lock)$| \(deleted\)$")
+_OTHER: Final = re.compile(
+    r"^/(dev|proc|sys|run|usr|lib|lib64|etc|bin)/|/site-packages/|\.(so|so\.[\d.]+|py|pyc|log|lock)$| \(deleted\)$"
+)
 _DESCRIPTORS: Final = 256
 #: Standard input and output, which may lead to files.
 _STANDARD: Final = frozenset(("0", "1", "2"))

@@ -117,5 +117,5 @@ RULE = Rule(
         Threshold("min_received", 0.5, "share", "Most of the wait: more workers would not shorten it."),
     ),
     check=check,
-    symptom_of=("DAT003", "DAT005"),
+    symptom_of=("DAT003", "DAT005", "DAT007", "DAT008", "SYS007"),
 )

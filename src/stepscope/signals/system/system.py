@@ -133,7 +133,7 @@ def _main(s: Signals) -> int:
 
 
 def _rows(s: Signals, names: tuple[str, ...]) -> tuple[Times, Times, NDArray[np.object_]]:
-    python = _python_reads(s) if names == _READS else {}
+    python = python_reads(s) if names == _READS else {}
     if python:
         rows = s.trace.columns(_FUNCTIONS_SQL, {"ids": list(python)})
         return rows["ts"], rows["stop"], np.array([python[one] for one in rows["name_id"].tolist()], object)
@@ -146,7 +146,7 @@ def _rows(s: Signals, names: tuple[str, ...]) -> tuple[Times, Times, NDArray[np.
     return rows["ts"], rows["stop"], rows["name"]
 
 
-def _python_reads(s: Signals) -> dict[int, str]:
+def python_reads(s: Signals) -> dict[int, str]:
     """Python functions that read or open files, by number of their name; none where the system's calls are recorded."""
     if not set(_ANY).isdisjoint(name for _, name in names_of(s.trace, ("other",))):
         return {}
