@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +136,23 @@ def test_a_query_and_one_that_is_refused(chromium: browser.Browser, demo: str) -
     page.run("document.querySelector('button.main').click()")
     page.eventually("document.querySelector('[role=alert]')?.textContent.includes('only read')")
     page.close()
+
+
+def test_slow_ranks_and_stages_of_a_pipeline(chromium: browser.Browser, tmp_path: Path) -> None:
+    simulate(SimJob(ranks=2, stages=2, micro_batches=2, layers=2, steps=2), tmp_path)
+    with viewed(tmp_path) as address:
+        page = opened(chromium, address, "#/cluster?tab=slow")
+        assert page.run("document.querySelectorAll('.slow tbody tr').length") == 2
+        page.run("location.hash = '#/cluster?tab=pipeline'")
+        page.eventually("window.stepscopePipeline?.store.pending === 0 && stepscopePipeline.stats.drawn > 0")
+        labels = page.run("[...document.querySelectorAll('.pair .tl-name')].map(name => name.textContent)")
+        assert labels == ["stage 0 · rank 0", "stage 1 · rank 1"]
+        assert page.run("document.querySelectorAll('.pair .grid tbody tr').length") == 2
+        if (path := axe()) is not None:
+            page.run(path.read_text(encoding="utf-8") + "; true")
+            assert violations(page) == []
+        assert page.complaints() == []
+        page.close()
 
 
 def test_what_was_allocated_at_a_chosen_moment(chromium: browser.Browser, demo: str) -> None:

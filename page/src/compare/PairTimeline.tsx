@@ -8,8 +8,8 @@ import type { ComparisonHead, SideName } from "../data/types";
 import { Axis } from "../timeline/Axis";
 import { EventsPanel } from "../timeline/EventsPanel";
 import { Held, pressed } from "../timeline/keys";
+import { ShareKey } from "../timeline/ShareKey";
 import { Stage } from "../timeline/Stage";
-import { words } from "../timeline/Tip";
 import type { TimelineInfo } from "../timeline/types";
 import { first, step } from "../timeline/walk";
 import { Pair, SideBoard } from "./pair";
@@ -83,7 +83,7 @@ function Opened({ pair }: { pair: Pair }) {
         <Axis board={base} />
         {pair.boards.map((board) => <Half key={board.side} board={board} />)}
       </div>
-      <Colours pair={pair} />
+      <ShareKey boards={pair.boards} />
       {pair.boards.map((board) => (board.error.value ? <Failure error={board.error.value} /> : null))}
       <div aria-live="polite">
         {pair.boards.map((board) => <Chosen board={board} />)}
@@ -104,23 +104,6 @@ function Half({ board }: { board: SideBoard }) {
       <h3 class="half-name">{board.side}</h3>
       <Stage board={board} rows={rows} which="scrolled" tools={false} label={`Tracks of the ${board.side} side over time; the tables below have what is drawn`} />
     </div>
-  );
-}
-
-/** What the colours of the devices' time stand for, as far as the window has them. */
-function Colours({ pair }: { pair: Pair }) {
-  const [base] = pair.boards;
-  void [base.moved.value, pair.boards[1].moved.value];
-  const seen = new Set<number>();
-  for (const board of pair.boards) {
-    for (const row of board.rows("scrolled")) {
-      if (row.track?.form === "shares") for (const label of board.store.labelsOf(row.track.index)) seen.add(label);
-    }
-  }
-  return (
-    <p class="colours aside">
-      {[...seen].sort((a, b) => a - b).map((label) => <span><i class="tl-key" style={{ background: base.palette.share(label) }} />{words(base.info.shares[label] ?? "")}</span>)}
-    </p>
   );
 }
 

@@ -5,14 +5,15 @@ import type { Report, Table } from "../data/types";
 import { DataTable, type DataTableProps } from "./DataTable";
 import { Failure } from "./Failure";
 
-/** A table of the report, or undefined until it is there; an error is a sentence. */
-export function useTable(name: string): { table: Table | null; error: Refused | null } {
+/** A table of the report, or null until it is there; an error is a sentence. Null for a name asks for none. */
+export function useTable(name: string | null): { table: Table | null; error: Refused | null } {
   const table = useSignal<Table | null>(null);
   const error = useSignal<Refused | null>(null);
   useEffect(() => {
     let wanted = true;
     table.value = null;
     error.value = null;
+    if (name === null) return undefined;
     getTable(name).then(
       (found) => wanted && (table.value = found),
       (problem) => wanted && (error.value = problem instanceof Refused ? problem : new Refused(String(problem))),

@@ -62,7 +62,7 @@ export function scaleOf(column: Column, values: Iterable<Value>): Scale {
   const plain = (value: Value): string => {
     if (value === null) return NONE;
     if (typeof value === "boolean") return value ? "yes" : "no";
-    if (Array.isArray(value)) return visible(value.join(" × "));
+    if (Array.isArray(value)) return visible(value.join(column.name.endsWith("ranks") ? ", " : " × "));
     return visible(String(value));
   };
   const numbers = (write: (value: number) => string) => (value: Value) =>

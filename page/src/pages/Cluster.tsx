@@ -1,8 +1,12 @@
 import { useSignal } from "@preact/signals";
+import { Pipeline, pipelinesOf } from "../cluster/Pipeline";
+import { SlowLinks } from "../cluster/SlowLinks";
+import { SlowRanks } from "../cluster/SlowRanks";
 import { Heat } from "../components/Heat";
 import { duration } from "../components/format";
 import { ranksOf } from "../components/RankPicker";
-import { TablePanel, useTable } from "../components/TablePanel";
+import { has, TablePanel, useTable } from "../components/TablePanel";
+import { Tabs } from "../components/Tabs";
 import type { Table } from "../data/types";
 import type { PageProps } from "./registry";
 
@@ -10,22 +14,42 @@ const MEASURES = {
   total_ns: "Step time", compute_ns: "Compute", exposed_comm_ns: "Exposed communication", exposed_copy_ns: "Exposed copy", idle_ns: "Idle", comm_ns: "Communication",
 } as const;
 
-/** All ranks beside each other, step by step. */
-export function Cluster({ report }: PageProps) {
+/** All ranks beside each other: step by step, who is slow, which links are, and the stages of a pipeline. */
+export function Cluster({ report, params }: PageProps) {
+  const ranks = ranksOf(report);
+  const groups = useTable(has(report, "parallel_groups") ? "parallel_groups" : null);
+  const pipelines = pipelinesOf(groups.table, ranks);
+  return (
+    <>
+      <h1>Ranks</h1>
+      <Tabs
+        page="cluster" params={params}
+        tabs={[
+          { id: "steps", title: "Steps", show: () => <StepsOfRanks ranks={ranks.length} /> },
+          has(report, "slow_ranks") ? { id: "slow", title: "Slow ranks", show: () => <SlowRanks /> } : null,
+          has(report, "slow_links") ? { id: "links", title: "Slow links", show: () => <SlowLinks /> } : null,
+          pipelines.length ? { id: "pipeline", title: "Pipeline", show: () => <Pipeline pipelines={pipelines} /> } : null,
+          has(report, "parallel_groups") ? { id: "groups", title: "Groups", show: () => <><p class="prose">{report.tables["parallel_groups"]?.description}</p><TablePanel name="parallel_groups" /></> } : null,
+          has(report, "clock_offsets") ? { id: "clocks", title: "Clocks", show: () => <><p class="prose">{report.tables["clock_offsets"]?.description}</p><TablePanel name="clock_offsets" /></> } : null,
+        ]}
+      />
+    </>
+  );
+}
+
+function StepsOfRanks({ ranks }: { ranks: number }) {
   const { table } = useTable("step_budget");
   const measure = useSignal<keyof typeof MEASURES>("total_ns");
   const grid = table ? stepsOf(table, measure.value) : null;
   return (
     <>
-      <header class="with"><h1>Ranks</h1>
-        <label class="picker">
-          Show{" "}
-          <select value={measure.value} onChange={(event) => (measure.value = event.currentTarget.value as keyof typeof MEASURES)}>
-            {Object.entries(MEASURES).map(([key, label]) => <option value={key}>{label}</option>)}
-          </select>
-        </label>
-      </header>
-      <p class="aside">{ranksOf(report).length} ranks. In a job that communicates, all ranks take as long: the late one computes where others wait.</p>
+      <label class="picker">
+        Show{" "}
+        <select value={measure.value} onChange={(event) => (measure.value = event.currentTarget.value as keyof typeof MEASURES)}>
+          {Object.entries(MEASURES).map(([key, label]) => <option value={key}>{label}</option>)}
+        </select>
+      </label>
+      <p class="aside">{ranks} ranks. In a job that communicates, all ranks take as long: the late one computes where others wait.</p>
       {grid && grid.steps.length ? (
         <Heat title={`${MEASURES[measure.value]} of ranks by step`} rows={grid.ranks} columns={grid.steps} rowName="rank" columnName="step"
           value={(y, x) => grid.cells.get(`${grid.ranks[y]} ${grid.steps[x]}`) ?? null} write={duration} />

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 from stepscope.model.errors import UserError
 from stepscope.web.answers import bytes_answer, json_answer
 from stepscope.web.tiles import details, flows, search, selection
+from stepscope.web.tiles.common_steps import steps_of
 from stepscope.web.tiles.pyramid import COARSEST
 from stepscope.web.tiles.timeline import TILE_BITS, Timeline
 from stepscope.web.viewing import Viewing
@@ -40,6 +41,10 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
             return flows.flows_of(timeline, rank, _number(request, "event"))
         return flows.flows_within(timeline, rank, _number(request, "from"), _number(request, "to"))
 
+    def steps(request: Request) -> Any:
+        asked = [_integer(one, "ranks") for one in request.query_params.get("ranks", "").split(",") if one]
+        return {"steps": steps_of(timeline, asked)}
+
     def found(request: Request) -> Any:
         direction = request.query_params.get("direction", "next")
         if direction not in ("next", "previous"):
@@ -60,6 +65,7 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
     return [
         Route("/api/timeline", answering(lambda _: timeline.to_json())),
         Route("/api/timeline/tiles", tiles),
+        Route("/api/timeline/steps", answering(steps)),
         Route("/api/timeline/event", answering(event)),
         Route("/api/timeline/flows", answering(flow)),
         Route("/api/timeline/search", answering(found)),
@@ -71,6 +77,10 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
 def saved(viewing: Viewing) -> Iterator[str]:
     """The tracks, and tiles of all of them from the whole recording to finer levels, level by level."""
     yield "api/timeline"
+    for group in viewing.whole_report().rows("parallel_groups"):
+        known = [str(rank) for rank in group["ranks"] if rank in viewing.trace.ranks]
+        if group["parallelism"] == "pipeline" and len(known) > 1:
+            yield f"api/timeline/steps?ranks={','.join(known)}"
     timeline = Timeline(viewing.trace)
     first, last = timeline.axis.whole
     # The view of everything has one tile's buckets or more: a screen is one to four tiles wide.
