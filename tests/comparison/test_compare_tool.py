@@ -96,14 +96,16 @@ def test_memory_of_the_outermost_operators(found: Comparison) -> None:
 
 
 def test_modules(found: Comparison) -> None:
-    """Compute of the forward pass: that tool counts memsets too, which dropout has."""
+    """That tool counts copies and memsets too, which these modules do not have in the forward pass."""
     rows = {}
     for row in found.table("compute_modules").records():
         rows["/ " + "/ ".join(name for name in (row["base_path"] or "").split(" / ") if NUMBERED.search(name))] = row
-    seen = 0
+    seen = {"base_total_ns": 0, "base_backward_ns": 0}
     for _, kind, _, module, operator, _, _, _, total, *_ in sheet("ModuleCompareStatistic"):
-        plain = kind.endswith(("Conv2d", "MaxPool2d", "Linear", "AdaptiveAvgPool2d")) and "BACKWARD" not in module
-        if plain and operator == "[ TOTAL ]":
-            assert rows[module]["base_total_ns"] / 1e6 == pytest.approx(float(total), abs=1e-5), module
-            seen += 1
-    assert seen == 12
+        if operator == "[ TOTAL ]" and kind.endswith(("Conv2d", "MaxPool2d", "Linear", "AdaptiveAvgPool2d")):
+            column = "base_backward_ns" if "BACKWARD" in module else "base_total_ns"
+            value = rows[module.replace("/[ BACKWARD ]", "")][column] / 1e6
+            # A convolution's backward pass has memsets of 2 µs.
+            assert value == pytest.approx(float(total), abs=0.005 if "BACKWARD" in module else 1e-5), module
+            seen[column] += 1
+    assert seen == {"base_total_ns": 12, "base_backward_ns": 12}

@@ -130,3 +130,28 @@ def test_memory_without_steps_and_devices() -> None:
     assert (row["name"], row["diff_bytes"]) == ("aten::empty", 500)
     same = compare_traces(held(1000), held(1000), CompareOptions(findings=False))
     assert same.metrics[0].diff == 0
+
+
+def test_the_backward_pass_of_modules() -> None:
+    def trained(gemm: int) -> Trace:
+        facts = Facts()
+        facts.step(0, 0, 2000)
+        facts.host("module", "Net_0", 0, 200)
+        facts.host("module", "Linear_0", 20, 100)
+        facts.host("op", "aten::addmm", 30, 50)
+        facts.host("op", "AddmmBackward0", 310, 80, thread="2")
+        facts.host("op", "aten::mm", 320, 50, thread="2")
+        facts.kernel("gemm", 400, gemm, launch=(330, 5), thread="2")
+        facts.host("op", "Other", 1000, 100, thread="2")
+        facts.kernel("other", 1100, 5, launch=(1010, 5), thread="2")
+        for thread, ts, is_source in (("1", 30, True), ("2", 310, False)):
+            track = facts.staging.track("host", process="1", thread=thread)
+            facts.row("raw_flows", kind="forward_backward", key="1", is_source=is_source, ts=ts, track=track)
+        return facts.trace()
+
+    found = compare_traces(trained(70), trained(90), CompareOptions(findings=False, levels=("modules",)))
+    rows = {row["base_path"]: row for row in found.table("compute_modules").records()}
+    assert {path: (row["base_backward_ns"], row["new_backward_ns"]) for path, row in rows.items()} == {
+        "Net_0": (70, 90), "Net_0 / Linear_0": (70, 90), None: (0, 0),
+    }  # fmt: skip
+    assert (rows[None]["base_ns"], rows[None]["new_ns"]) == (75, 95)

@@ -48,8 +48,9 @@ SELECT source, target FROM flows WHERE kind = 'forward_backward' AND source IS N
 ORDER BY target, source
 """
 _OPERATORS_SQL: Final = (
-    "SELECT op, sum(dur)::BIGINT AS dur FROM kernels WHERE op IS NOT NULL AND kind <> 'sync' GROUP BY 1"
+    "SELECT op, sum(dur)::BIGINT AS dur FROM kernels WHERE op IS NOT NULL AND kind <> 'sync' GROUP BY 1 ORDER BY 1"
 )
+_LAUNCHING_SQL: Final = "SELECT DISTINCT op FROM kernels WHERE op IS NOT NULL AND kind <> 'sync' ORDER BY 1"
 
 
 def modules(trace: Trace) -> Table:
@@ -124,27 +125,43 @@ def _own(tree: HostTree) -> Times:
     return own
 
 
-def _backward(trace: Trace, tree: HostTree) -> Times:
-    """Device time of backward operators, at the innermost event around the forward operator of each."""
-    found = np.zeros(tree.id.size, np.int64)
+def forward_modules(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Operators that launch device work of the backward pass, and the modules that they belong to.
+
+    Returns:
+        int64[k], events that launch, ascending; and int64[k], the innermost module or annotation around the forward
+        operator of each. Only those that the recording links to one.
+    """
+    none = np.zeros(0, np.int64), np.zeros(0, np.int64)
     flows = trace.columns(_FLOWS_SQL)
     if not flows["source"].size:
-        return found
+        return none
     forward = host_tree(trace, _CATEGORIES, also="SELECT source FROM flows WHERE kind = 'forward_backward'")
     around = forward.nearest(forward.category >= 0)[forward.positions(flows["source"])]
-    module = np.where(around < 0, -1, tree.positions(forward.id[around]))
+    module = np.where(around < 0, -1, forward.id[around])
     wanted = "SELECT target FROM flows WHERE kind = 'forward_backward' UNION SELECT op FROM kernels"
     backward = host_tree(trace, (), also=wanted)
     targets, first = np.unique(backward.positions(flows["target"]), return_index=True)
     is_target = np.zeros(backward.id.size, np.bool_)
     is_target[targets[targets >= 0]] = True
-    work = trace.columns(_OPERATORS_SQL)
-    at = backward.positions(work["op"])
-    at, dur = at[at >= 0], work["dur"][at >= 0]
+    launching = trace.columns(_LAUNCHING_SQL)["op"]
+    at = backward.positions(launching)
+    launching, at = launching[at >= 0], at[at >= 0]
     target = backward.nearest(is_target)[at]
-    linked = target >= 0
-    owner = module[first[np.searchsorted(targets, target[linked])]]
-    np.add.at(found, owner[owner >= 0], dur[linked][owner >= 0])
+    launching, target = launching[target >= 0], target[target >= 0]
+    owner = module[first[np.searchsorted(targets, target)]]
+    return launching[owner >= 0].astype(np.int64), owner[owner >= 0].astype(np.int64)
+
+
+def _backward(trace: Trace, tree: HostTree) -> Times:
+    """Device time of backward operators, at the innermost event around the forward operator of each."""
+    found = np.zeros(tree.id.size, np.int64)
+    launching, module = trace.once(forward_modules)
+    if launching.size:
+        work = trace.columns(_OPERATORS_SQL)
+        at = np.searchsorted(work["op"], launching)
+        position = tree.positions(module)
+        np.add.at(found, position[position >= 0], work["dur"][at][position >= 0])
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.host.modules import MARK, paths_of
+from stepscope.analyses.host.modules import MARK, forward_modules, paths_of
 from stepscope.analyses.memory.memory_operators import enclosing
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.host_tree import HostTree, host_trees
@@ -36,6 +36,7 @@ class CallNode:
         children: By name and kind, in the order of their first call.
         own: What it launched or allocated itself, in no module, range or operator inside it; how many.
         kernels: Names of kernels that it launched itself, with their part of `own`.
+        backward: Of a module or range: the backward pass of its operators that lie in no inner one.
         calls: How often it was called in the side's steps.
     """
 
@@ -44,11 +45,16 @@ class CallNode:
     children: dict[tuple[str, str], CallNode] = field(default_factory=dict)
     own: Amount = field(default_factory=Amount)
     kernels: dict[str, Amount] = field(default_factory=dict)
+    backward: Amount = field(default_factory=Amount)
     calls: int = 0
 
     def total(self) -> int:
         """What was launched or allocated in it, over all steps."""
         return self.own.ns + sum(child.total() for child in self.children.values())
+
+    def total_backward(self) -> int:
+        """Backward pass of its operators, inner ones included, over all steps."""
+        return self.backward.ns + sum(child.total_backward() for child in self.children.values())
 
     def walk(self) -> Iterator[CallNode]:
         """The node and all below it, outer ones first."""
@@ -66,12 +72,14 @@ class CallCharges:
         amount: int64[n], ns or bytes.
         count: int64[n], 1 where it counts.
         name: int64[n], `name_id` of the kernel; -1 for none.
+        forward: int64[n], in the backward pass the module or range whose operator it belongs to; else -1.
     """
 
     holder: NDArray[np.int64]
     amount: NDArray[np.int64]
     count: NDArray[np.int64]
     name: NDArray[np.int64]
+    forward: NDArray[np.int64]
 
 
 def compute_charges(side: ComparedSide, work: ChargedWork) -> CallCharges:
@@ -83,7 +91,12 @@ def compute_charges(side: ComparedSide, work: ChargedWork) -> CallCharges:
     at = order[np.searchsorted(rows["event"], work.work.event[chosen], sorter=order)]
     holder = np.where(op >= 0, op, rows["module"][at]).astype(np.int64)
     count = work.inside[chosen].astype(np.int64)
-    return CallCharges(holder, work.ns[chosen], count, work.work.name[chosen].astype(np.int64))
+    forward = np.full(chosen.size, -1, np.int64)
+    launching, module = side.trace.once(forward_modules)
+    if launching.size:
+        found = np.minimum(np.searchsorted(launching, op), launching.size - 1)
+        forward = np.where(launching[found] == op, module[found], -1)
+    return CallCharges(holder, work.ns[chosen], count, work.work.name[chosen].astype(np.int64), forward)
 
 
 def allocation_charges(side: ComparedSide, made: StepAllocations) -> CallCharges:
@@ -91,7 +104,8 @@ def allocation_charges(side: ComparedSide, made: StepAllocations) -> CallCharges
     at = enclosing(side.trace, made.owner, *_CATEGORIES)
     holder = np.full(at.size, -1, np.int64)
     holder[at >= 0] = Spans(side.trace).id[at[at >= 0]]
-    return CallCharges(holder, made.bytes, np.ones_like(made.bytes), np.full(made.bytes.size, -1))
+    none = np.full(made.bytes.size, -1, np.int64)
+    return CallCharges(holder, made.bytes, np.ones_like(made.bytes), none, none)
 
 
 def call_tree(side: ComparedSide, charges: CallCharges) -> CallNode:
@@ -111,6 +125,9 @@ def call_tree(side: ComparedSide, charges: CallCharges) -> CallNode:
         here = np.flatnonzero(position >= 0)
         left[here] = False
         _charge(nodes, node_of[position[here]], charges, here, names)
+        position = tree.positions(charges.forward)
+        for i in np.flatnonzero(position >= 0).tolist():
+            nodes[int(node_of[position[i]])].backward += Amount(int(charges.amount[i]), int(charges.count[i]))
     _charge([root], np.zeros(int(left.sum()), np.int64), charges, np.flatnonzero(left), names)
     return root
 

@@ -26,12 +26,15 @@ COMPUTE_MODULES: Final = TableSchema(
     "compute_modules",
     "Compute by module or range, aligned by the tree of calls. base_ns and new_ns are of operators and kernels in it "
     "and in no inner one, and add up to the part compute; totals include inner ones. The backward pass is on threads "
-    "of its own: its operators are below no module.",
+    "of its own: its operators are below no module, and their time is a column of its own.",
     (
         text("name", "The module or range; `(outside modules)` for what lies in none."), *_PATHS, _MATCH,
         Column("depth", "int32", "How many modules and ranges enclose it."),
         ns("base_total_ns", "Time per step of the base, inner ones included."),
         ns("new_total_ns", "The same of the new one."), *BESIDE,
+        ns("base_backward_ns", "Backward pass of its operators per step of the base, inner modules' included, as far "
+           "as the recording links the two; counted in `(outside modules)`."),
+        ns("new_backward_ns", "The same of the new one."),
     ),
 )  # fmt: skip
 COMPUTE_MODULE_CLASSES: Final = TableSchema(
@@ -137,19 +140,22 @@ def _modules(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times:
     if not any(pair.node.kind != "op" for pair in pairs):
         return Table.empty(COMPUTE_MODULES)
     left, right = {_REST: of_base[id(base)]}, {_REST: of_new[id(new)]}
-    totals: dict[int, tuple[int, int]] = {_REST: (left[_REST].ns, right[_REST].ns)}
+    totals: dict[int, tuple[int, int, int, int]] = {_REST: (left[_REST].ns, right[_REST].ns, 0, 0)}
     for i, pair in enumerate(pairs):
         if pair.node.kind != "op":
             left[i] = of_base[id(pair.base)] if pair.base is not None else Amount()
             right[i] = of_new[id(pair.new)] if pair.new is not None else Amount()
-            totals[i] = (pair.base.total() if pair.base else 0, pair.new.total() if pair.new else 0)
+            totals[i] = (
+                pair.base.total() if pair.base else 0, pair.new.total() if pair.new else 0,
+                pair.base.total_backward() if pair.base else 0, pair.new.total_backward() if pair.new else 0,
+            )  # fmt: skip
     rows = []
     for row in beside(left, right, times):
         words = _words(pairs, row.key, "(outside modules)")
         depth = 0 if row.key == _REST else _depth(pairs[row.key])
-        first, second = totals[row.key]
-        if first or second:
-            rows.append((*words, depth, first // times[0], second // times[1], *row.values))
+        if any(totals[row.key]):
+            means = [total // times[i % 2] for i, total in enumerate(totals[row.key])]
+            rows.append((*words, depth, *means[:2], *row.values, *means[2:]))
     return Table.from_rows(COMPUTE_MODULES, rows)
 
 

@@ -131,7 +131,8 @@ SHEETS: Final = (
     CompareSheet("ModuleCompareStatistic", "compute_modules", (
         CompareColumn("Module Class", _of("name")), CompareColumn("Module Level", _of("depth"), "", "0"),
         CompareColumn("Module Name", lambda row: row["base_path"] or row["new_path"]),
-        *_groups(_both("Device Self Time(ms)", "ns", 1e6), _CALLS, _both("Device Total Time(ms)", "total_ns", 1e6)),
+        *_groups(_both("Device Self Time(ms)", "ns", 1e6), _CALLS, _both("Device Total Time(ms)", "total_ns", 1e6),
+                 _both("Backward Time(ms)", "backward_ns", 1e6)),
         CompareColumn("Device Total Time Diff(ms)", lambda row: (row["new_total_ns"] - row["base_total_ns"]) / 1e6,
                       "diff", _TIME),
         CompareColumn("Device Self Time Diff(ms)", _of("diff_ns", 1e6), "diff", _TIME),
