@@ -9,11 +9,10 @@ import argparse
 import json
 import shutil
 import statistics
-import subprocess
 import sys
-import venv
 from pathlib import Path
 
+from bench.environments import environment
 from bench.inputs import OUT, real, simulated, small
 from bench.measure import Measured, measure, warm
 
@@ -35,7 +34,7 @@ def main() -> None:
     parser.add_argument("--no-hta", action="store_true", help="measure stepscope alone")
     options = parser.parse_args()
     rows: list[tuple[str, str, str, str]] = []
-    python = None if options.no_hta else _hta_python()
+    python = None if options.no_hta else environment("hta", _HTA) / "python"
     for name, path in (("simulated", simulated(options.size_mb)), ("real, repeated", real(options.size_mb))):
         if path is not None:
             rows += _against_hta(name, path, options.runs, python)
@@ -119,18 +118,6 @@ def _open_cached(path: Path) -> float:
 def _startup() -> tuple[str, str, str, str]:
     seconds = statistics.median(measure([sys.executable, "-m", "stepscope", "--version"]).seconds for _ in range(7))
     return ("start-up (`stepscope --version`)", f"{seconds * 1000:.0f} ms", "", "")
-
-
-def _hta_python() -> Path:
-    home = OUT / "hta"
-    python = home / "bin" / "python"
-    installed = home / "installed"
-    if not installed.exists():
-        OUT.mkdir(exist_ok=True)
-        venv.create(home, with_pip=True, clear=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", _HTA], check=True)
-        installed.touch()
-    return python
 
 
 if __name__ == "__main__":

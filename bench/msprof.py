@@ -1,0 +1,85 @@
+"""`python -m bench.msprof`: `stepscope compare` beside `msprof-analyze compare`, on recordings of two NPUs.
+
+Both write a workbook with the same sheets. stepscope is measured twice: reading both recordings anew, and with both
+read before. What counts is the time of the processor, of all processes together, since that of the clock depends on
+what else the machine does; runs alternate, and the median of each counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bench.environments import environment
+from bench.inputs import OUT
+from bench.measure import measure
+
+_PACKAGE: Final = "msprof-analyze==26.2.0"
+_SHARED: Final = Path(__file__).resolve().parents[2] / "shared" / "traces" / "ascend" / "alexnet_ddp_level1_text"
+#: Columns of the table, in order.
+_TOOLS: Final = ("msprof-analyze", "stepscope, read anew", "stepscope, read before")
+
+
+def main() -> None:
+    """Measure both and print a Markdown table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.msprof", description=__doc__)
+    parser.add_argument("--size-mb", type=int, default=30, help="size of each simulated recording")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each, of which the median counts")
+    options = parser.parse_args()
+    program = environment("msprof", _PACKAGE) / "msprof-analyze"
+    print(f"| recordings | {' | '.join(_TOOLS)} | memory |\n|---|---|---|---|---|")
+    for name, sides in (("recorded, 3 MB each", recorded()), (f"simulated, {options.size_mb} MB each",
+                                                              simulated(options.size_mb))):  # fmt: skip
+        if sides:
+            print(f"| {name} | {row(program, sides, options.runs)} |", flush=True)
+
+
+def recorded() -> list[Path]:
+    """Two ranks of a recorded job; none without the shared recordings."""
+    return sorted(_SHARED.glob("*_ascend_pt"))
+
+
+def simulated(megabytes: int) -> list[Path]:
+    """Two ranks of a simulated job, each of about this size."""
+    folder = OUT / f"ascend-{megabytes}"
+    if not folder.exists():
+        OUT.mkdir(exist_ok=True)
+        options = ["--preset", "transformer", "--format", "ascend", "--ranks", "2", "--size-mb", str(megabytes)]
+        command = [sys.executable, "-m", "stepscope", "simulate", *options, "--out", str(folder)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return sorted(folder.glob("*_ascend_pt"))
+
+
+def row(program: Path, sides: Sequence[Path], runs: int) -> str:
+    """Processor time and memory of each tool, as cells of a table."""
+    base, new = map(str, sides)
+    ours = [sys.executable, "-m", "stepscope", "compare", base, new, "--no-findings",
+            "--xlsx", str(OUT / "compare.xlsx"), "--store", str(OUT / "compared")]  # fmt: skip
+    commands = ([str(program), "compare", "-bp", base, "-d", new, "-o", str(OUT / "msprof-results")],
+                [*ours, "--no-cache"], ours)  # fmt: skip
+    measure(ours)
+    seconds: list[list[float]] = [[] for _ in commands]
+    peaks = [0.0] * len(commands)
+    for _ in range(runs):
+        for i, command in enumerate(commands):
+            before = _children()
+            peaks[i] = max(peaks[i], measure(command).peak_mb)
+            seconds[i].append(_children() - before)
+    medians = [statistics.median(one) for one in seconds]
+    cells = [f"{medians[0]:.1f} s", *(f"{one:.1f} s ({medians[0] / one:.1f} times as fast)" for one in medians[1:])]
+    return " | ".join([*cells, ", ".join(f"{peak:.0f}" for peak in peaks) + " MB"])
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main()
