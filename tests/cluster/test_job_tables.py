@@ -18,6 +18,15 @@ from stepscope.model.recording import Recording
 from stepscope.reports.build import ReportOptions, build_report
 from stepscope.simulate import SimJob, simulate
 
+PARTS = ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
+TABLES = ("slow_ranks", "slow_links", "communication_ranks", "group_steps", "operator_ranks", "parallel_groups")
+
+
+def recorded(*parts):
+    """Rows of the tables about all ranks of a recorded job."""
+    tables = build_report(recorded_trace(*parts), ReportOptions(tables=TABLES, strict=True)).tables
+    return {name: table.records() for name, table in tables.items()}
+
 
 def test_the_rank_that_comes_last_makes_the_others_wait():
     """Rank 2 takes 100 µs in each collective, the others 1,100: they wait 1 ms for it, 4 times in 2 steps."""
@@ -123,28 +132,70 @@ def test_eight_simulated_ranks_with_a_slow_device_and_clocks_that_differ(tmp_pat
 
 def test_eight_recorded_ranks_of_a_recommender():
     """Rank 7 starts its only recorded step last: the others wait for it in the first exchange of embeddings."""
-    trace = recorded_trace("kineto", "v100_dlrm_8ranks")
-    rows = build_report(trace, ReportOptions(tables=("slow_ranks",), strict=True)).tables["slow_ranks"].records()
+    tables = recorded("kineto", "v100_dlrm_8ranks")
+    rows = tables["slow_ranks"]
     assert rows[0]["rank"] == 7
     assert (rows[0]["last"], rows[0]["collectives"], rows[0]["reason"]) == (5, 8, "host")
     assert rows[0]["caused_ns"] == pytest.approx(5.08e6, rel=0.01)  # 7.6 ms at most, in the first exchange
+    # Everything adds up: each rank's step, the ranks' mean one, and the waits of both kinds of collectives.
+    assert all(row["step_ns"] == sum(row[part] for part in PARTS) for row in rows)
+    every, group = tables["group_steps"]
+    assert {part: every[part] for part in PARTS} == {part: sum(row[part] for row in rows) // 8 for part in PARTS}
+    assert (every["calls"], every["comm_ns"]) == (8.0, every["transfer_ns"] + every["wait_ns"])
+    reduced, exchanged = tables["communication_ranks"]
+    assert (reduced["collective"], reduced["count"], exchanged["collective"], exchanged["count"]) == (
+        "all_reduce", 3, "all_to_all", 5,
+    )  # fmt: skip
+    assert group["wait_ns"] == reduced["wait_ns"] + exchanged["wait_ns"] == 1_150_875 + 4_699_875
+    assert (exchanged["last_rank"], exchanged["last_share"], exchanged["by_wait"]) == (7, 0.8, 1)
+    # 5 to 10 µs each, 56 times; rank 2 takes 7.7 µs on average, the others 7.5.
+    [gemm] = [row for row in tables["operator_ranks"] if row["name"] == "volta_sgemm_128x32_nt"]
+    assert (gemm["ranks"], gemm["count"], gemm["min_ns"], gemm["max_ns"], gemm["slowest_rank"]) == (
+        8,
+        56,
+        5000,
+        10_000,
+        2,
+    )
     # Then ranks 4 and 5 are late in the backward pass, by some 0.9 ms.
     assert [(row["rank"], round(row["caused_ns"] / 1e6, 1)) for row in rows[1:4]] == [(5, 0.9), (4, 0.7), (0, 0.0)]
 
 
 def test_two_recorded_ranks_of_alexnet():
     """The four collectives take 5.6 ms longer on rank 0 in all: it waits for rank 1, in its first one."""
-    trace = recorded_trace("ascend", "alexnet_ddp_level1_text")
-    rows = build_report(trace, ReportOptions(tables=("slow_ranks",), strict=True)).tables["slow_ranks"].records()
+    tables = recorded("ascend", "alexnet_ddp_level1_text")
+    rows = tables["slow_ranks"]
     assert [(row["rank"], row["last"], row["slow"]) for row in rows] == [(1, 3, True), (0, 1, False)]
     assert rows[0]["caused_ns"] == rows[1]["waited_ns"] == pytest.approx(105_991_878 - 100_375_286, abs=6_000)
+    # msprof-analyze has 101.963203 ms of uncovered communication on rank 0 and 4.028675 ms behind computing.
+    assert rows[1]["exposed_comm_ns"] == pytest.approx(101_963_203, abs=1_000)
+    every, _ = tables["group_steps"]
+    assert every["exposed_ns"] == sum(row["exposed_comm_ns"] for row in rows) // 2
+    assert every["overlapped_ns"] == pytest.approx(4_028_675, rel=0.01)
+    [reduced] = tables["communication_ranks"]
+    assert (reduced["count"], reduced["last_rank"], reduced["last_share"]) == (4, 1, 0.75)
+    assert reduced["transfer_ns"] + reduced["wait_ns"] == pytest.approx((105_991_878 + 100_375_286) / 2, abs=4)
+    # Both ranks reach the seven others of their host over HCCS, all equally fast.
+    pairs = [row for row in tables["slow_links"] if row["between"] == "pair"]
+    assert [(row["like"], row["slow"], row["transport"]) for row in pairs] == [(14, False, "HCCS")] * 14
+    assert pairs[0]["usual"] == pytest.approx(15.6e9, rel=0.001)
 
 
 def test_the_groups_of_two_recorded_ranks_of_a_pipeline():
-    trace = recorded_trace("cases", "ascend/qwen3_pp2dp2_level2")
-    tables = build_report(trace, ReportOptions(tables=("parallel_groups",), strict=True)).tables
-    found = {(row["parallelism"], tuple(row["ranks"])) for row in tables["parallel_groups"].records() if row["calls"]}
+    tables = recorded("cases", "ascend/qwen3_pp2dp2_level2")
+    groups = {row["group"]: row for row in tables["parallel_groups"] if row["calls"]}
+    found = {(row["parallelism"], tuple(row["ranks"])) for row in groups.values()}
     assert found == {
         ("world", (0, 1, 2, 3)), ("data", (0, 1)), ("model", (0, 2)), ("model", (1, 3)), ("pipeline", (0, 2)),
         ("pipeline", (1, 3)), ("embedding", (0, 2)), ("embedding", (1, 3)),
     }  # fmt: skip
+    # The bubble, 39 % of each rank's step of 0.81 s, is in the three exchanges with the other stage.
+    stages = [
+        row for row in tables["group_steps"] if row["group"] and groups[row["group"]]["parallelism"] == "pipeline"
+    ]
+    assert [(row["calls"], round(row["bubble_ns"] / row["step_ns"], 2)) for row in stages] == [(3.0, 0.39), (3.0, 0.4)]
+    every = tables["group_steps"][0]
+    assert every["bubble_ns"] == sum(row["bubble_ns"] for row in stages) // 2
+    # Both ranks run the same stage: they compute for as long, and move as much data.
+    assert every["balance"] == pytest.approx(1, abs=0.01)
+    assert every["load_balance"] == pytest.approx(1, abs=0.001)

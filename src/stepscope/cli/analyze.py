@@ -11,6 +11,7 @@ import typer
 from stepscope.cli.options import Dask, Ignore, NoCache, PathList, Ranks, Run, Select, Span, Steps, Store, Thresholds
 
 if TYPE_CHECKING:
+    from stepscope.cluster.groups_file import GivenGroup
     from stepscope.ingest.workers import MakeWorkers
     from stepscope.model.trace import Trace
     from stepscope.reports.report import Report
@@ -25,7 +26,10 @@ Top = Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Rows
 TableNames = Annotated[
     list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table, whole; may be repeated.")
 ]
-
+Groups = Annotated[
+    Path | None,
+    typer.Option("--groups", metavar="FILE", help="JSON: what groups of ranks are for, where recordings don't tell."),
+]
 All = Annotated[bool, typer.Option("--all", help="Show findings below 1 % of the step too.")]
 
 
@@ -49,6 +53,7 @@ def analyze(
     no_cache: NoCache = False,
     store: Store = None,
     scheduler: Dask = None,
+    groups: Groups = None,
 ) -> None:
     """Show what is wrong with a recording, where each step's time went, and why.
 
@@ -64,6 +69,7 @@ def analyze(
 
     for path in wanted.values():
         check_output(path, paths)
+    given = _given(groups)
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
     with_few_heaps()
     with (
@@ -78,7 +84,7 @@ def analyze(
         options = ReportOptions(
             tuple(step or ()), tuple(rank or ()), tuple(table or ()),
             page=not (json or xlsx or html), rules=rules, all_findings=all_,
-            strict=bool(ctx.obj), progress=report_progress, workers=workers,
+            strict=bool(ctx.obj), progress=report_progress, groups=given, workers=workers,
         )  # fmt: skip
         report = build_report(trace, options)
         page = _page(report, trace, top) if html else ""
@@ -86,6 +92,14 @@ def analyze(
         _write(report, kind, path, paths, top, page)
     if not wanted:
         _print(report, top)
+
+
+def _given(groups: Path | None) -> tuple[GivenGroup, ...]:
+    if groups is None:
+        return ()
+    from stepscope.cluster.groups_file import read_groups
+
+    return read_groups(groups)
 
 
 def _workers(scheduler: str | None) -> AbstractContextManager[MakeWorkers | None]:

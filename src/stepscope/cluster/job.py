@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.cluster.clocks import Clocks
+from stepscope.cluster.group_steps import StepSums
+from stepscope.cluster.groups_file import GivenGroup
+from stepscope.cluster.operator_ranks import OperatorSums
 from stepscope.cluster.part import GroupPart, RankTimes
 from stepscope.cluster.rank_parts import RankParts
 from stepscope.model.recording import Recording
@@ -63,6 +66,9 @@ class JobParts:
         groups: Process groups, by name and ranks: names alone do not distinguish those that each rank counts itself.
         times: Where each rank's mean typical step goes.
         links: What moved between pairs of ranks.
+        operators: Compute kernels by name.
+        steps: Typical steps by process group.
+        given: Groups that the user states.
     """
 
     recordings: dict[int, Recording] = field(default_factory=dict)
@@ -72,6 +78,9 @@ class JobParts:
     groups: dict[tuple[str, tuple[int, ...]], JobGroup] = field(default_factory=dict)
     times: dict[int, RankTimes] = field(default_factory=dict)
     links: list[Pair] = field(default_factory=list)
+    operators: OperatorSums = field(default_factory=OperatorSums)
+    steps: StepSums = field(default_factory=StepSums)
+    given: tuple[GivenGroup, ...] = ()
 
     def host(self, rank: int) -> str | None:
         """The host of a rank; None if not recorded."""
@@ -96,3 +105,7 @@ class JobParts:
         if "times" in parts:
             self.times[rank] = parts["times"]
         self.links += parts.get("links", ())
+        if "operators" in parts:
+            self.operators.add(rank, parts["operators"])
+        if "steps" in parts:
+            self.steps.add(rank, parts["steps"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.cluster.groups_file import GivenGroup
 from stepscope.cluster.job import JobGroup, JobParts
 from stepscope.model.schema import Column, TableSchema, count, flag, size, text
 from stepscope.model.table import Table
@@ -16,8 +17,8 @@ PARALLEL_GROUPS: Final = TableSchema(
         text("group", "Process group, as recorded."),
         text("parallelism", "data, tensor, pipeline, expert, context, model (tensor and pipeline), embedding or world; "
              "null where neither names nor traffic tell.", nullable=True),
-        text("told_by", "name: its name or description as recorded; traffic: what is called in it; null for neither.",
-             nullable=True),
+        text("told_by", "file: --groups; name: its name or description as recorded; traffic: what is called in it; "
+             "null for none of these.", nullable=True),
         text("description", "What it is for, as recorded; empty if not."),
         Column("size", "int32", "Number of its ranks; null if not recorded.", "count", True),
         Column("ranks", "int32[]", "Its ranks; those at hand that called it where the others are not recorded."),
@@ -50,6 +51,9 @@ _P2P: Final = {"send", "recv", "send_recv"}
 def parallel_groups(job: JobParts) -> Table:
     """The groups, those with most calls first."""
     rows = [_row(group, job) for group in job.groups.values()]
+    rows += [
+        _unrecorded(one, job) for one in job.given if one.ranks and not any(_is(one, row[0], row[5]) for row in rows)
+    ]
     # The group of all ranks averages gradients only if no other one is there for that.
     if any(row[1:3] == ("data", "name") for row in rows):
         rows = [(row[0], "world", "traffic", *row[3:]) if row[1:3] == ("data", "traffic") else row for row in rows]
@@ -64,12 +68,29 @@ def _row(group: JobGroup, job: JobParts) -> tuple[object, ...]:
     world = max((recording.world_size or 0 for recording in job.recordings.values()), default=0)
     words = f"{group.description} {group.name}"
     parallelism, by = _parallelism(words, group.kinds, size, world or len(job.recordings))
+    stated = next((one for one in job.given if _is(one, group.name, members)), None)
+    if stated is not None:
+        parallelism, by = stated.parallelism, "file"
     whole = here == (size or len(members))
     across = number > 1 if number is not None and (number > 1 or whole) else None
     return (
         group.name, parallelism, by, group.description, size, list(members), here, number, across, sorted(group.kinds),
         group.calls, group.bytes,
     )  # fmt: skip
+
+
+def _is(given: GivenGroup, name: object, ranks: object) -> bool:
+    """Whether a recorded group is the one that the user states: by its name and ranks, as far as these are stated."""
+    same = not given.ranks or (isinstance(ranks, (list, tuple)) and tuple(sorted(ranks)) == given.ranks)
+    return same and given.group in ("", name)
+
+
+def _unrecorded(given: GivenGroup, job: JobParts) -> tuple[object, ...]:
+    """A group that the user states and no recording has."""
+    here, number = sum(rank in job.recordings for rank in given.ranks), job.hosts(given.ranks)
+    across = number > 1 if number is not None and (number > 1 or here == len(given.ranks)) else None
+    name = given.group or "not recorded"
+    return (name, given.parallelism, "file", "", len(given.ranks), list(given.ranks), here, number, across, [], 0, 0)
 
 
 def _parallelism(words: str, kinds: set[str], size: int | None, world: int) -> tuple[str | None, str | None]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from stepscope.cluster.operator_part import operators_of
 from stepscope.cluster.part import times_of
+from stepscope.cluster.step_part import steps_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
@@ -24,6 +26,8 @@ def links_of(trace: Trace) -> tuple[Pair, ...]:
 PARTS: Final[Mapping[str, Callable[[Trace], Any]]] = {
     "times": times_of,
     "links": links_of,
+    "operators": operators_of,
+    "steps": steps_of,
 }
 
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.cluster.clock_offsets import CLOCK_OFFSETS, clock_offsets
+from stepscope.cluster.communication_ranks import COMMUNICATION_RANKS, communication_ranks
+from stepscope.cluster.group_steps import GROUP_STEPS
 from stepscope.cluster.job import JobParts
+from stepscope.cluster.operator_ranks import OPERATOR_RANKS
 from stepscope.cluster.parallel_groups import PARALLEL_GROUPS, parallel_groups
 from stepscope.cluster.slow_links import SLOW_LINKS, slow_links
 from stepscope.cluster.slow_ranks import SLOW_RANKS, slow_ranks
@@ -35,6 +38,9 @@ JOB_TABLES: Final = {
     for table in (
         JobTable(SLOW_RANKS, slow_ranks, ("times",)),
         JobTable(SLOW_LINKS, slow_links, ("links",)),
+        JobTable(COMMUNICATION_RANKS, communication_ranks),
+        JobTable(GROUP_STEPS, lambda job: job.steps.table(), ("steps",)),
+        JobTable(OPERATOR_RANKS, lambda job: job.operators.table(), ("operators",)),
         JobTable(PARALLEL_GROUPS, parallel_groups),
         JobTable(CLOCK_OFFSETS, clock_offsets),
     )

@@ -10,6 +10,7 @@ from typing import Any
 from stepscope.analyses.communication.collective_transfers import calls_of
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.shared.job_size import JobSize
+from stepscope.cluster.groups_file import GivenGroup
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.part import groups_of
 from stepscope.cluster.tables import JOB_TABLES, parts_for
@@ -22,6 +23,7 @@ from stepscope.model.suggest import choose
 from stepscope.model.trace import Trace
 from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, HealthLine, abstention_lines, trace_lines
+from stepscope.reports.ranks.job_lines import job_lines
 from stepscope.reports.ranks.question import Question, RankResult
 from stepscope.reports.ranks.table_parts import TableParts
 from stepscope.reports.ranks.tasks import Ranks, RankTask, memory_of
@@ -49,6 +51,7 @@ class ReportOptions:
         all_findings: Show findings that cost next to nothing too.
         strict: Let unexpected errors of an analysis through instead of noting them in health.
         progress: Told of the progress.
+        groups: Groups of parallelism that the user states, in place of what the recordings tell.
         workers: Makes what ranks are analysed on, from their number and the bytes that each needs; None for processes
             of this machine where there are many ranks, else this one.
     """
@@ -61,6 +64,7 @@ class ReportOptions:
     all_findings: bool = False
     strict: bool = False
     progress: Progress = lambda *_: None
+    groups: tuple[GivenGroup, ...] = ()
     workers: MakeWorkers | None = None
 
 
@@ -80,7 +84,7 @@ def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
     programs: dict[int, Program] = {}
     health: list[dict[str, Any]] = []
     lines: dict[int, list[RankLine]] = {}
-    job = JobParts()
+    job = JobParts(given=options.groups)
     with TableParts(wanted) as parts:
         found = (
             _ranks_here(trace, ranks, wanted, options, diagnosing, job)
@@ -104,7 +108,7 @@ def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
     merged = Abstention.merged(abstentions, len(lines))
     return Report(
         sources={rank: trace.recordings[rank] for rank in lines},
-        health=(*failed, *trace_lines(trace.notes, health, programs), *abstention_lines(merged)),
+        health=(*failed, *job_lines(job), *trace_lines(trace.notes, health, programs), *abstention_lines(merged)),
         ranks=tuple(line for rank in lines.values() for line in rank),
         tables=tables,
         abstentions=merged,
@@ -130,7 +134,8 @@ def _ranks_here(
     total = len(ranks) * len(wanted)
     needed = parts_for(_job_tables(options, trace))
     # All recordings that are at hand are matched, also those that are not asked for.
-    for rank in trace.ranks if len(trace.ranks) > 1 and _job_tables(options, trace) else ():
+    told = _job_tables(options, trace) or not options.tables
+    for rank in trace.ranks if len(trace.ranks) > 1 and told else ():
         one = trace.rank(rank)
         job.add(rank, trace.recordings[rank], one.once(calls_of), groups_of(one))
     for position, rank in enumerate(ranks):

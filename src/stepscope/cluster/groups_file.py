@@ -1,0 +1,70 @@
+"""Groups of parallelism as a user states them, for jobs whose recordings do not tell what their groups are for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.errors import UserError
+from stepscope.model.suggest import choose
+
+#: What groups are for, as `parallel_groups` says it.
+PARALLELISMS: Final = ("data", "tensor", "pipeline", "expert", "context", "model", "embedding", "world")
+_LIKE: Final = 'write a list such as [{"parallelism": "tensor", "ranks": [0, 1]}]; see docs/cluster.md'
+_KEYS: Final = {"parallelism", "ranks", "group"}
+
+
+@dataclass(frozen=True, slots=True)
+class GivenGroup:
+    """A group as stated.
+
+    Attributes:
+        parallelism: One of `PARALLELISMS`.
+        ranks: Its ranks, ascending; empty if the name alone tells.
+        group: Its recorded name; empty if the ranks alone tell.
+    """
+
+    parallelism: str
+    ranks: tuple[int, ...]
+    group: str
+
+
+def read_groups(path: Path) -> tuple[GivenGroup, ...]:
+    """Groups of a JSON file: a list of objects with `parallelism`, and `ranks` or `group` or both.
+
+    Raises:
+        UserError: The file can't be read, or states no groups.
+    """
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path} can't be read ({error.strerror})", hint="give --groups the name of a file") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not JSON", hint=_LIKE) from error
+    if not isinstance(stated, list) or not stated:
+        raise UserError(f"{path} holds no list of groups", hint=_LIKE)
+    groups = tuple(_group(path, number, one) for number, one in enumerate(stated, 1))
+    for at in ("ranks", "group"):
+        told = [(getattr(one, at), one.group if at == "ranks" else "") for one in groups if getattr(one, at)]
+        if len(set(told)) < len(told):
+            raise UserError(f"{path} states the same {at} twice", hint="state each group once")
+    return groups
+
+
+def _group(path: Path, number: int, stated: object) -> GivenGroup:
+    where = f"group {number} of {path}"
+    if not isinstance(stated, dict) or set(stated) - _KEYS:
+        raise UserError(f"{where} is no object of {', '.join(sorted(_KEYS))}", hint=_LIKE)
+    parallelism, ranks, name = stated.get("parallelism"), stated.get("ranks", []), stated.get("group", "")
+    if parallelism not in PARALLELISMS:
+        raise UserError(
+            f"{where} has no parallelism called {parallelism!r}", hint=choose(str(parallelism), PARALLELISMS)
+        )
+    whole = isinstance(ranks, list) and all(type(rank) is int and 0 <= rank < 1 << 31 for rank in ranks)
+    if not whole or len(set(ranks)) < len(ranks):
+        raise UserError(f"ranks of {where} are not different whole numbers from 0 on", hint=_LIKE)
+    if not isinstance(name, str) or not (ranks or name):
+        raise UserError(f"{where} has neither ranks nor a recorded name", hint=_LIKE)
+    return GivenGroup(parallelism, tuple(sorted(ranks)), name)

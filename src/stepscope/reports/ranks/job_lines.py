@@ -1,0 +1,29 @@
+"""What health says of a job's ranks together."""
+
+from __future__ import annotations
+
+from stepscope.cluster.job import JobParts
+from stepscope.cluster.parallel_groups import parallel_groups
+from stepscope.reports.health import HealthLine
+
+
+def job_lines(job: JobParts) -> list[HealthLine]:
+    """Groups of ranks that are placed where they communicate slowly."""
+    across = [
+        row for row in parallel_groups(job).records()
+        if row["parallelism"] == "tensor" and row["across_hosts"] and row["calls"]
+    ]  # fmt: skip
+    if not across:
+        return []
+    ranks = across[0]["ranks"]
+    listed = f"{', '.join(map(str, ranks[:8]))}{', ...' if len(ranks) > 8 else ''}"
+    return [
+        HealthLine(
+            "tensor-across-hosts",
+            "warning",
+            f"tensor parallelism goes over the network: ranks {listed} are on {across[0]['hosts']} hosts",
+            "it communicates in every layer, and waits for it; place the ranks of each tensor-parallel group on one "
+            "host, and let data or pipeline parallelism go between hosts",
+            len(across),
+        )
+    ]
