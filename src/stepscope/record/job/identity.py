@@ -18,6 +18,20 @@ _VARIABLES: Final = (
 )
 
 
+#: Modules that run as programs and start the ranks, which they are not; some of them import torch.
+_LAUNCHERS: Final = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands.", "deepspeed.launcher.")
+#: The same by the names under which they are installed.
+_COMMANDS: Final = ("torchrun", "accelerate", "accelerate-launch", "deepspeed", "ds")
+
+
+def is_launcher() -> bool:
+    """Whether this process only starts others: what it does is no step of any rank."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    module = getattr(spec, "name", "")
+    command = os.path.basename(sys.argv[0]) if getattr(sys, "argv", None) else ""  # noqa: PTH119
+    return module.startswith(_LAUNCHERS) or command in _COMMANDS
+
+
 @dataclass(frozen=True, slots=True)
 class JobProcess:
     """A process of a job.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from stepscope.record.job.captures import AnyCapture, new_capture
 from stepscope.record.job.ending import Termination
-from stepscope.record.job.identity import JobProcess
+from stepscope.record.job.identity import JobProcess, is_launcher
 from stepscope.record.job.memory import MemoryHistory
 from stepscope.record.job.models import Models
 from stepscope.record.job.report import ProcessReport
@@ -213,7 +213,7 @@ class Recorder:
         settings = self.settings
         process = JobProcess.current()
         self.report.rank, self.report.world_size = process.rank, process.world_size
-        if settings.ranks and process.rank not in settings.ranks:
+        if is_launcher() or (settings.ranks and process.rank not in settings.ranks):
             return
         self._state, self._thread = RECORDING, -1
         try:
