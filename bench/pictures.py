@@ -1,7 +1,7 @@
 """Pictures of the page for the documentation: `python -m bench.pictures [NAME...]` writes `docs/images`.
 
-Each is 1280 by 800 pixels, of the recording that comes with stepscope, or, of memory snapshots and comparisons, of jobs
-of the simulator. It needs Chromium; what is drawn depends on its fonts.
+Each is 1280 by 800 pixels, of the recording that comes with stepscope, or, of memory snapshots, pipelines and
+comparisons, of jobs of the simulator. It needs Chromium; what is drawn depends on its fonts.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ DEMO: Final = {
 #: A job before and after a change: with workers, with operators fused, with a fused optimizer.
 BEFORE: Final = SimJob(steps=8, workers=0, load_jitter=0.2, elementwise_split=4, optimizer_impl="loop")
 AFTER: Final = SimJob(steps=8, workers=4, load_jitter=0.2)
+#: A pipeline with a slow stage.
+PIPELINE: Final = SimJob(ranks=4, stages=4, micro_batches=6, layers=8, batch=48, hidden=2048, slow_rank=2)
+STAGES: Final = {"pipeline": ("#/cluster?tab=pipeline", "light")}
 COMPARED: Final = {"compare": ("#/compare", "light")}
 SNAPSHOT: Final = {"allocations": ("#/memory?tab=allocations", "light"), "segments": ("#/memory?tab=segments", "light")}
 
@@ -46,11 +49,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, recording() as demo:
         folder = Path(name)
         simulate(SimJob(steps=3), folder / "snapshot", "memsnapshot")
+        simulate(PIPELINE, folder / "pipeline")
         simulate(BEFORE, folder / "before")
         simulate(AFTER, folder / "after")
         served = (
             (lambda: viewed(demo), DEMO),
             (lambda: viewed(folder / "snapshot"), SNAPSHOT),
+            (lambda: viewed(folder / "pipeline"), STAGES),
             (lambda: compared(folder / "before", folder / "after"), COMPARED),
         )
         with browser.opened(program, folder / "profile") as running:

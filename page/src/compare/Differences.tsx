@@ -9,15 +9,15 @@ export const SPLITS: readonly { id: string; title: string; tables: readonly stri
   { id: "modules", title: "Modules", tables: ["compute_module_classes", "compute_modules"] },
   { id: "operators", title: "Operators", tables: ["compute_operators"] },
   { id: "calls", title: "Calls", tables: ["compute_calls"] },
-  { id: "kernels", title: "Kernels", tables: ["compute_kernels"] },
+  { id: "kernels", title: "Kernels", tables: ["compute_kernels", "kernel_shapes", "kernel_types"] },
   { id: "communication", title: "Communication", tables: ["communication"] },
-  { id: "memory", title: "Memory", tables: ["memory"] },
+  { id: "memory", title: "Memory", tables: ["memory", "memory_calls", "memory_peak"] },
   { id: "host", title: "Host", tables: ["api"] },
   { id: "phases", title: "Phases", tables: ["step_phases"] },
   { id: "overall", title: "Overall", tables: ["overall"] },
 ];
 const FIRST: Record<string, readonly string[]> = {
-  compute_modules: ["name", "match", "base_ns", "new_ns", "diff_ns", "ratio", "base_total_ns", "new_total_ns"],
+  compute_modules: ["name", "match", "base_ns", "new_ns", "diff_ns", "ratio", "base_total_ns", "new_total_ns", "base_backward_ns", "new_backward_ns"],
   compute_calls: ["name", "match", "base_ns", "new_ns", "diff_ns", "ratio", "base_path"],
 };
 

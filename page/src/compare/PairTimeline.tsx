@@ -91,7 +91,7 @@ function Opened({ pair }: { pair: Pair }) {
       </div>
       <details class="lesser" onToggle={(event) => (table.value = event.currentTarget.open)}>
         <summary>What is drawn, as tables</summary>
-        {table.value ? pair.boards.map((board) => <><h3>{board.side}</h3><EventsPanel board={board} /></>) : null}
+        {table.value ? pair.boards.map((board) => <><h3>{board.side}</h3><EventsPanel board={board} name={`events in view, ${board.side}`} /></>) : null}
       </details>
     </figure>
   );

@@ -23,7 +23,7 @@ export function TreePage({ report }: { report: ComparisonHead }) {
   return (
     <>
       <h1>Call tree</h1>
-      <p class="prose">Compute {report.step_time.unit === "window" ? "of the whole recordings" : "per step"}, by the calls around what was launched: each row has all that it encloses. The backward pass is below no module. The same as a table: <a href={href("differences", { tab: "calls" })}>Calls</a>.</p>
+      <p class="prose">Compute {report.step_time.unit === "window" ? "of the whole recordings" : "per step"}, by the calls around what was launched: each row has all that it encloses. The backward pass is below no module; the table of <a href={href("differences", { tab: "modules" })}>modules</a> has what belongs to each. The same as a table: <a href={href("differences", { tab: "calls" })}>Calls</a>.</p>
       {calls.table ? <Tree roots={roots} /> : <p class="aside" aria-busy="true">loading the tree</p>}
     </>
   );

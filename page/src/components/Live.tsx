@@ -41,6 +41,7 @@ export function Live({ rank, device, at, words, used }: LiveProps) {
   if (error) return <Failure error={error} />;
   if (!found) return <p class="aside" aria-busy="true">loading what was allocated</p>;
   const has = (name: string) => found.columns.some((column) => column.name === name) && found.rows.some((row) => (row[found.columns.findIndex((column) => column.name === name)] ?? null) !== null);
+  const where = device === null ? "of the host" : `of device ${device}`;
   const table = { ...found, description: "", computed: true, missing: [] };
   const by = has("category") ? "category" : "operator";
   const cell = (column: Column, value: Value) => {
@@ -49,7 +50,7 @@ export function Live({ rank, device, at, words, used }: LiveProps) {
     return undefined;
   };
   return (
-    <section class="live" aria-label={`Allocations ${words}`}>
+    <section class="live" aria-label={`Allocations ${where} ${words}`}>
       <h2>Allocated {words}: {quantity(found.bytes, "bytes")} <span class="aside">in {found.count.toLocaleString("en-US")} allocations{found.rows.length < found.count ? `, of which the ${found.rows.length.toLocaleString("en-US")} largest are here` : ""}{used && used > found.bytes ? `; ${quantity(used - found.bytes, "bytes")} more in use was allocated before the recording` : ""}</span></h2>
       {found.rows.length ? (
         <>
@@ -57,7 +58,7 @@ export function Live({ rank, device, at, words, used }: LiveProps) {
             {[by, has("line") ? "line" : "module"].filter(has).map((name) => <Shares table={table} by={name} value="bytes" caption={`By ${name}`} most={6} />)}
           </div>
           {stack.value === null ? null : <Frames rank={rank} stack={stack.value} />}
-          <DataTable name="allocations at that moment" table={table} columns={found.columns.map((column) => column.name)} cell={cell} most={20} />
+          <DataTable name={`live allocations ${where} ${words}`} table={table} columns={found.columns.map((column) => column.name)} cell={cell} most={20} />
         </>
       ) : <p class="aside">None of those that were recorded.</p>}
     </section>

@@ -17,7 +17,7 @@ const COLUMNS: Column[] = [
 const MOST = 2000;
 
 /** What the canvas draws, as a table: the same entries, in the same window. */
-export function EventsPanel({ board }: { board: Board }) {
+export function EventsPanel({ board, name = "events in view" }: { board: Board; name?: string }) {
   void board.moved.value;
   const { view, info } = board;
   const rows: Value[][] = [];
@@ -47,7 +47,7 @@ export function EventsPanel({ board }: { board: Board }) {
         {more ? ` ${more.toLocaleString("en-US")} further entries are left out: zoom in to see them.` : ""}
       </p>
       <DataTable
-        name="events in view"
+        name={name}
         table={{ columns: COLUMNS, rows, description: "" }}
         sort="duration_ns"
         most={100}
