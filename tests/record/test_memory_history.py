@@ -76,11 +76,6 @@ def test_history_from_the_first_use_of_a_device(tmp_path: Path) -> None:
     assert len(list(recorded.folder.iterdir())) == 2
 
 
-def test_history_of_an_npu_in_a_job_of_one_process(tmp_path: Path) -> None:
-    recorded = record(tmp_path, device="torch_npu.npu", first="import torch_npu")
-    assert allocations(recorded.folder) == {0: [1] * 5}
-
-
 def test_running_out_of_memory_in_the_first_steps(tmp_path: Path) -> None:
     """The error is the program's own, and what was in use is saved before it is raised."""
     recorded = record(tmp_path, size="1 << (20 if step < 1 else 41)")

@@ -17,6 +17,8 @@ import torch, torch_npu
 from torch.utils.data import DataLoader
 optimizer = torch.optim.SGD()
 for step, batch in enumerate(DataLoader(range(8))):
+    torch_npu.npu.init()
+    torch.cuda.memory.allocate(1 << 20)
     optimizer.step()
     if step == {ends}: sys.exit(4)
 given = torch_npu.profiler.profiler.GIVEN
@@ -39,10 +41,10 @@ def record(folder: Path, *options: str, ends: int = -1) -> Recorded:
 
 
 def test_the_profiler_of_the_npu_records(tmp_path: Path) -> None:
-    recorded = record(tmp_path, "--no-report")
+    recorded = record(tmp_path, "--no-report", "--memory")
     assert recorded.status == 0, recorded.errors
-    assert recorded.output == "['CPU', 'NPU'] False Level1\n"
-    [folder] = recorded.folder.iterdir()
+    assert recorded.output == "history all\nhistory None\n['CPU', 'NPU'] False Level1\n"
+    [folder] = recorded.folder.glob("*_ascend_pt")
     assert folder.name.startswith("rank3_")
     assert folder.name.endswith("_ascend_pt")
     assert "recorded steps 3 to 4 (steps are updates by the optimizer) of rank 3" in recorded.errors
@@ -51,6 +53,8 @@ def test_the_profiler_of_the_npu_records(tmp_path: Path) -> None:
         assert trace.ranks == (3,)
         assert [row["number"] for row in trace.rows("SELECT number FROM steps ORDER BY 1")] == [3, 4]
         assert trace.rows("SELECT count(*) AS n FROM kernels")[0]["n"] > 0
+        # The history of the NPU's allocator is the same rank's.
+        assert trace.rows("SELECT count(*) AS n FROM allocator_events WHERE action = 'alloc'")[0]["n"] == 5
 
 
 def test_what_a_job_that_ends_leaves_is_parsed_later(tmp_path: Path) -> None:

@@ -46,13 +46,20 @@ def _stepscope() -> None:
         spec.loader.exec_module(module)
 
 
+def _enter() -> None:
+    """Start to record, in a process that has imported torch."""
+    from stepscope.record.job.entering import enter
+
+    enter()
+
+
 sys.path[:] = _without_this_folder()
 if os.environ.get("STEPSCOPE_RECORD") and sys.version_info >= (3, 10):
     try:
         _stepscope()
-        from stepscope.record.job.imports import wait_for_torch
+        from stepscope.record.job.imports import wait_for
 
-        wait_for_torch()
+        wait_for("torch", _enter)
     except Exception as error:  # the program runs whatever happens here
         print(f"stepscope: nothing is recorded of this process ({error}).", file=sys.stderr)  # noqa: T201
 _load_own()

@@ -7,6 +7,7 @@ import sys
 
 from stepscope.record.job import hooks, watching
 from stepscope.record.job.ending import at_exit
+from stepscope.record.job.imports import wait_for
 from stepscope.record.job.recorder import Recorder
 from stepscope.record.settings import RecordSettings
 
@@ -27,6 +28,9 @@ def enter() -> None:
         recorder = Recorder(settings)
         hooks.install(recorder)
         recorder.memory.await_device()
+        if settings.memory:
+            # It may be imported long after torch, and before the model goes to its NPU.
+            wait_for("torch_npu", recorder.memory.await_device)
         watching.start(recorder)
         at_exit(recorder.leave)
         _entered.append(recorder)
