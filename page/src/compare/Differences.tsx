@@ -17,6 +17,7 @@ export const SPLITS: readonly { id: string; title: string; tables: readonly stri
   { id: "overall", title: "Overall", tables: ["overall"] },
 ];
 const FIRST: Record<string, readonly string[]> = {
+  compute_kernels: ["operator", "kernel", "op_class", "base_ns", "new_ns", "diff_ns", "ratio"],
   compute_modules: ["name", "match", "base_ns", "new_ns", "diff_ns", "ratio", "base_total_ns", "new_total_ns", "base_backward_ns", "new_backward_ns"],
   compute_calls: ["name", "match", "base_ns", "new_ns", "diff_ns", "ratio", "base_path"],
 };

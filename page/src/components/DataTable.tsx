@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import type { Column, Table, Value } from "../data/types";
-import { headingOf, isNumeric, scaleOf, type Scale } from "./format";
+import { headingOf, isNumeric, scaleOf, visible, type Scale } from "./format";
 import { copy, download, separated } from "./taking";
 
 export interface DataTableProps {
@@ -68,13 +68,13 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100,
               <tr>
                 {chosen.map((column, i) => {
                   const value = row[at(table, column)] ?? null;
-                  const short = column.name === "name" && typeof value === "string" ? table.short?.[value] : undefined;
+                  const short = NAMED.has(column.name) && typeof value === "string" ? cut(table.short?.[value] ?? value, value) : undefined;
                   const text = short ?? scales.get(column.name)?.write(value) ?? "";
                   const written = cell?.(column, value, text, row) ?? text;
                   const kind = isNumeric(column) ? "n" : kindOf(short ?? value);
                   return i === 0 && !isNumeric(column)
                     ? <th scope="row" class={kind} title={short === undefined ? undefined : String(value)}>{written}</th>
-                    : <td class={kind}>{written}</td>;
+                    : <td class={kind} title={short === undefined ? undefined : String(value)}>{written}</td>;
                 })}
               </tr>
             ))}
@@ -106,6 +106,16 @@ function Head({ column, scale, by }: { column: Column; scale: Scale | undefined;
       </button>
     </th>
   );
+}
+
+/** Columns whose names may be long, and of how many characters they are shown. */
+const NAMED = new Set(["name", "kernel"]);
+const LONGEST = 120;
+
+/** What is shown in place of a name; undefined for the name itself. */
+function cut(shown: string, whole: string): string | undefined {
+  if (shown.length > LONGEST) return `${visible(shown.slice(0, LONGEST - 1))}…`;
+  return shown === whole ? undefined : shown;
 }
 
 const plural = (count: number): string => (count === 1 ? "1 row" : `${count.toLocaleString("en-US")} rows`);

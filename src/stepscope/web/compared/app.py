@@ -16,7 +16,7 @@ from stepscope.model.errors import StepscopeError
 from stepscope.web.answers import failed, json_answer, progress_answer, unexpected
 from stepscope.web.app import application
 from stepscope.web.compared.comparing import Comparing
-from stepscope.web.compared.head import head
+from stepscope.web.compared.head import head, shown_table
 from stepscope.web.making import Progress
 from stepscope.web.routes import bundle
 from stepscope.web.security import LOCAL, Guard
@@ -57,7 +57,7 @@ def compared(comparing: Comparing) -> Starlette:
         return json_answer(request, head(found, comparing.base.trace, comparing.new.trace))
 
     def table(request: Request) -> Response:
-        return json_answer(request, comparing.whole().table(request.path_params["name"]).to_json())
+        return json_answer(request, shown_table(comparing.whole().table(request.path_params["name"])))
 
     return Starlette(
         routes=[

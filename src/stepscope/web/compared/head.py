@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepscope import __version__
 from stepscope.comparison.result import Comparison
+from stepscope.model.table import Table
 from stepscope.reports.compared.outline import outline
+from stepscope.reports.sections.views import short_kernel
 from stepscope.web.compared.shown_steps import shown_steps
 from stepscope.web.document import page_of
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
 
-#: Rows of each small table.
+#: Rows of each small table, and characters of a long name of a kernel.
 _TOP: Final = 10
+_LONG: Final = 40
+
+
+def shown_table(table: Table, most: int | None = None) -> dict[str, Any]:
+    """A table as JSON values, at most `most` rows of it; of long names of kernels also what reports show (`short`).
+
+    `count` is how many rows it has where not all are there.
+    """
+    found = (table if most is None else table.head(most)).to_json()
+    if most is not None and len(table) > most:
+        found["count"] = len(table)
+    if "kernel" in table.schema.names:
+        found["short"] = {one: short_kernel(one) for one in set(table.column("kernel")) if one and len(one) > _LONG}
+    return found
 
 
 def head(comparison: Comparison, base: Trace, new: Trace) -> dict[str, Any]:

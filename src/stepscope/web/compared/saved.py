@@ -12,7 +12,7 @@ from stepscope.reports import html
 from stepscope.reports.compared.outline import outline
 from stepscope.reports.html_tables import listed_html
 from stepscope.web.compared.comparing import SIDES
-from stepscope.web.compared.head import head
+from stepscope.web.compared.head import head, shown_table
 from stepscope.web.enclosed import MOST_BYTES, Answer, enclosing, fitting, packed
 from stepscope.web.tiles.timeline import TILE_BITS, Timeline
 from stepscope.web.viewing import Viewing
@@ -48,9 +48,7 @@ def document(comparison: Comparison, base: Trace, new: Trace, top: int = 10, mos
 
 def _tables(comparison: Comparison) -> Iterator[Answer]:
     for name, table in comparison.tables.items():
-        answer = table.head(_MOST_ROWS).to_json()
-        if len(table) > _MOST_ROWS:
-            answer["count"] = len(table)
+        answer = shown_table(table, _MOST_ROWS)
         yield f"api/tables/{name}", answer, len(json.dumps(answer))
 
 
