@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -135,16 +136,22 @@ NAMES_OF_DEFINITIONS = {
 }
 
 
+@cache
+def texts() -> dict[str, str]:
+    """The project's texts but this one, by their names."""
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in SUFFIXES]
+    here = Path(__file__).resolve()
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in (*paths, ROOT / "README.md") if path != here
+    }  # fmt: skip
+
+
 def lines(one: Retired) -> Iterator[str]:
     """Every use of the word in the project."""
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix not in SUFFIXES or path == Path(__file__).resolve():
-                continue
-            name = path.relative_to(ROOT)
-            yield from (f"{name}: in its name" for _ in one.found(name.as_posix()))
-            yield from (f"{name}: {line}" for line in one.found(path.read_text(encoding="utf-8")))
-    yield from (f"README.md: {line}" for line in one.found((ROOT / "README.md").read_text(encoding="utf-8")))
+    for name, text in texts().items():
+        yield from (f"{name}: in its name" for _ in one.found(name))
+        yield from (f"{name}: {line}" for line in one.found(text))
 
 
 @pytest.mark.parametrize("retired", RETIRED, ids=lambda one: one.instead)
@@ -168,12 +175,12 @@ def identifiers(path: Path) -> Iterator[tuple[str, bool]]:
 
 def test_names_say_what_they_are_of() -> None:
     used = []
+    all_names = NAMES | NAMES_OF_DEFINITIONS
     for path in sorted(path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.py")):
         for name, defines in identifiers(path):
             word = name.strip("_").lower()
-            for one, instead in (NAMES | NAMES_OF_DEFINITIONS if defines else NAMES).items():
-                if word in (one, f"{one}s"):
-                    used.append(f"{path.relative_to(ROOT)}: {name}: name {instead}")
+            for one in {word, word.removesuffix("s")} & (all_names if defines else NAMES).keys():
+                used.append(f"{path.relative_to(ROOT)}: {name}: name {all_names[one]}")
     assert not used, "\n".join(used)
 
 
