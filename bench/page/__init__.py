@@ -1,1 +1,1 @@
-"""How fast the page's timeline is on many events: `python -m bench.page`."""
+"""How fast the page is on many events: `python -m bench.page`."""

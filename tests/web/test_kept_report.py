@@ -59,7 +59,7 @@ def files(trace: Trace) -> list[Path]:
 
 def test_it_is_used_by_the_next_process(store: Path, trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     made = keep(trace)
-    monkeypatch.setattr("stepscope.web.viewing.build_report", None)
+    monkeypatch.setattr("stepscope.reports.build.build_report", None)
     with opened(store) as again:
         known = Viewing(again, OPTIONS).whole_report()
         assert (known.head(), known.tables) == (made.head(), made.tables)

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.process.footprint import give_back_rank
@@ -149,6 +148,8 @@ def over_ranks(trace: Trace, analysis: Analysis) -> Table:
 
 def _rows_of_steps(table: Table, steps: Sequence[int]) -> Table:
     """The rows of a table whose `step` is among `steps`; it may be a text, as recorded."""
+    import pyarrow.compute as pc  # slow to import
+
     column = table.arrow["step"]
     wanted = pa.array(map(str, steps)) if pa.types.is_string(column.type) else pa.array(steps, pa.int32())
     return Table(table.schema, table.arrow.filter(pc.is_in(column, value_set=wanted)))

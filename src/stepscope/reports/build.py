@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 from stepscope.analyses.communication.collective_transfers import calls_of
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.shared.job_size import JobSize
-from stepscope.cluster.groups_file import GivenGroup
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.part import groups_of
 from stepscope.cluster.tables import JOB_TABLES, parts_for
@@ -29,43 +27,10 @@ from stepscope.reports.ranks.table_parts import TableParts
 from stepscope.reports.ranks.tasks import Ranks, RankTask, memory_of
 from stepscope.reports.report import Report
 from stepscope.reports.sections.views import SHOWN
-from stepscope.reports.selection import Selection, chosen_ranks, chosen_steps, steps_of_rank
+from stepscope.reports.selection import ReportOptions, Selection, chosen_ranks, chosen_steps, steps_of_rank
 from stepscope.rules.engine import Diagnosing
-from stepscope.rules.settings import Settings
 
-#: Called with (what is being done, done, in all).
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
-    """What a report is to contain.
-
-    Attributes:
-        steps: Steps to look at, as column `step` has them: by their recorded number; empty for all.
-        ranks: Ranks to look at; empty for all.
-        tables: Names of the tables to compute; empty for all.
-        page: Compute only what a page shows something of, unless tables are named.
-        rules: Which rules look for findings, and their thresholds; None for none. Rules do not run where tables are
-            named.
-        all_findings: Show findings that cost next to nothing too.
-        strict: Let unexpected errors of an analysis through instead of noting them in health.
-        progress: Told of the progress.
-        groups: Groups of parallelism that the user states, in place of what the recordings tell.
-        workers: Makes what ranks are analysed on, from their number and the bytes that each needs; None for processes
-            of this machine where there are many ranks, else this one.
-    """
-
-    steps: tuple[int, ...] = ()
-    ranks: tuple[int, ...] = ()
-    tables: tuple[str, ...] = ()
-    page: bool = False
-    rules: Settings | None = field(default_factory=Settings)
-    all_findings: bool = False
-    strict: bool = False
-    progress: Progress = lambda *_: None
-    groups: tuple[GivenGroup, ...] = ()
-    workers: MakeWorkers | None = None
+__all__ = ["ReportOptions", "build_report"]
 
 
 def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:

@@ -1,12 +1,18 @@
-"""Reports of some steps or ranks only."""
+"""What a report is to contain: options, and the steps and ranks that they choose."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from stepscope.cluster.groups_file import GivenGroup
+from stepscope.ingest.workers import MakeWorkers
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
+from stepscope.rules.settings import Settings
+
+#: Called with (what is being done, done, in all).
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +22,37 @@ class Selection:
     steps: tuple[int, ...] = ()
     ranks: tuple[int, ...] = ()
     tables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """What a report is to contain.
+
+    Attributes:
+        steps: Steps to look at, as column `step` has them: by their recorded number; empty for all.
+        ranks: Ranks to look at; empty for all.
+        tables: Names of the tables to compute; empty for all.
+        page: Compute only what a page shows something of, unless tables are named.
+        rules: Which rules look for findings, and their thresholds; None for none. Rules do not run where tables are
+            named.
+        all_findings: Show findings that cost next to nothing too.
+        strict: Let unexpected errors of an analysis through instead of noting them in health.
+        progress: Told of the progress.
+        groups: Groups of parallelism that the user states, in place of what the recordings tell.
+        workers: Makes what ranks are analysed on, from their number and the bytes that each needs; None for processes
+            of this machine where there are many ranks, else this one.
+    """
+
+    steps: tuple[int, ...] = ()
+    ranks: tuple[int, ...] = ()
+    tables: tuple[str, ...] = ()
+    page: bool = False
+    rules: Settings | None = field(default_factory=Settings)
+    all_findings: bool = False
+    strict: bool = False
+    progress: Progress = lambda *_: None
+    groups: tuple[GivenGroup, ...] = ()
+    workers: MakeWorkers | None = None
 
 
 def chosen_ranks(trace: Trace, ranks: Sequence[int]) -> tuple[int, ...]:

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Final
 
 from stepscope import rules
 from stepscope.model.errors import UserError
 from stepscope.rules.finding import FAMILIES
 from stepscope.rules.rule import Registered
-
-#: Entry points of this group name modules with `RULE` and `FAMILY`.
-ENTRY_POINTS: Final = "stepscope.rules"
+from stepscope.rules.settings import ENTRY_POINTS
 
 
 @cache

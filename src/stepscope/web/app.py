@@ -16,7 +16,7 @@ from stepscope.web.viewing import Viewing
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
-    from stepscope.reports.build import ReportOptions
+    from stepscope.reports.selection import ReportOptions
 
 #: Each module has `routes(viewing)`; addresses are relative, so that the whole works below any prefix. One of which
 #: a saved page has answers has `saved(viewing)`, which yields their addresses, the most important first.

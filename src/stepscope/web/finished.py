@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.web.answers import encoded
-from stepscope.web.document import head, shown_table
 
 if TYPE_CHECKING:
     from stepscope.reports.report import Report
@@ -37,6 +36,7 @@ class Finished:
     @classmethod
     def of(cls, report: Report) -> Finished:
         """The answers about a report, each made when it is asked for."""
+        from stepscope.web.document import head, shown_table  # takes longer to import than a kept report to answer
 
         @lru_cache(maxsize=1)
         def first() -> bytes:

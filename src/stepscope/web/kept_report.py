@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from stepscope import __version__
-from stepscope.rules.registry import ENTRY_POINTS
+from stepscope.rules.settings import ENTRY_POINTS
 from stepscope.store.stamp import stamp_of
 from stepscope.web.finished import Finished
 from stepscope.web.tiles.saved import Saved
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stepscope.model.trace import Trace
-    from stepscope.reports.build import ReportOptions
+    from stepscope.reports.selection import ReportOptions
 
 #: Name of the folder within a store. To be raised whenever what is written changes its form.
 FOLDER: Final = "report-1"

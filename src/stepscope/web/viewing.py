@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stepscope.reports.build import ReportOptions, build_report
+from stepscope.reports.selection import ReportOptions
 from stepscope.web.finished import Finished, answers_to_keep
 from stepscope.web.kept_report import KeptReport
 from stepscope.web.making import Making, Note, Progress
@@ -65,6 +65,8 @@ class Viewing:
         kept = KeptReport(self.trace, self.options)
         if (known := kept.load()) is not None:
             return known
+        from stepscope.reports.build import build_report  # takes longer to import than a kept report to answer
+
         report = build_report(self.trace, replace(self.options, progress=note))
         made = Finished.of(report)
 

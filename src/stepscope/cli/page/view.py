@@ -30,7 +30,7 @@ def view(
     Prints its address, and serves the page until it is interrupted.
     """
     from stepscope.cli.opening import open_input
-    from stepscope.reports.build import ReportOptions
+    from stepscope.reports.selection import ReportOptions
     from stepscope.rules import settings
     from stepscope.web.app import create_app
 

@@ -11,7 +11,6 @@ from starlette.routing import BaseRoute, Route
 
 from stepscope.model.trace import Trace
 from stepscope.reports.exports.folded import Time, stacks
-from stepscope.reports.sections.views import short_kernel
 from stepscope.web.answers import json_answer
 from stepscope.web.asked import one_rank
 from stepscope.web.viewing import Viewing
@@ -47,6 +46,8 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
         for none), `self_ns` and `total_ns`. Frames that are left out count in `total_ns` of those around them.
     """
     paths, own = stacks(trace, time)
+    from stepscope.model.kernel_names import classify  # slow to import
+
     total = list(own)
     for number in range(len(own) - 1, -1, -1):
         parent, _ = paths.frame(number)
@@ -64,7 +65,7 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
         name.append(names.setdefault(name_id, len(names)))
         parents.append(place.get(above, -1))
     return {
-        "names": [short_kernel(known[name_id]) if known[name_id] in kernels else known[name_id] for name_id in names],
+        "names": [classify(known[name_id]).short if known[name_id] in kernels else known[name_id] for name_id in names],
         "name": name,
         "parent": parents,
         "self_ns": [own[number] for number in kept],

@@ -16,7 +16,7 @@ from stepscope.web.runs.watching import Watching
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
-    from stepscope.reports.build import ReportOptions
+    from stepscope.reports.selection import ReportOptions
 
 #: Inputs that are open at a time; an open one takes some hundred megabytes.
 _MOST: Final = 3
@@ -104,7 +104,7 @@ class OpenedRuns:
 
 def default_options() -> ReportOptions:
     """As `stepscope.toml` says, in the folder where the program was started or above it."""
-    from stepscope.reports.build import ReportOptions
+    from stepscope.reports.selection import ReportOptions
     from stepscope.rules import settings
 
     return ReportOptions(rules=settings.load(Path.cwd()))

@@ -14,7 +14,7 @@ from stepscope.web.viewing import Progress, Viewing
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
-    from stepscope.reports.build import ReportOptions
+    from stepscope.reports.selection import ReportOptions
 
 #: Opens an input; is given what to tell its progress.
 Open = Callable[[Callable[[str, int, int], None]], "Trace"]
