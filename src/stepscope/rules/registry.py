@@ -12,7 +12,6 @@ from stepscope import rules
 from stepscope.model.errors import UserError
 from stepscope.rules.finding import FAMILIES
 from stepscope.rules.rule import Registered
-from stepscope.rules.settings import ENTRY_POINTS
 
 
 @cache
@@ -46,7 +45,7 @@ def _own() -> Iterator[Registered]:
 
 
 def _third_party() -> Iterator[Registered]:
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in entry_points(group=rules.ENTRY_POINTS):
         try:
             module = point.load()
             yield Registered.from_module(module, module.FAMILY)

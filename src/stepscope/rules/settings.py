@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stepscope.rules.rule import Limits, Registered
 
 FILE: Final = "stepscope.toml"
-#: Entry points of this group name modules of other packages with `RULE` and `FAMILY`.
-ENTRY_POINTS: Final = "stepscope.rules"
 
 
 @dataclass(frozen=True, slots=True)

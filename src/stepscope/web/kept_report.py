@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from stepscope import __version__
-from stepscope.rules.settings import ENTRY_POINTS
+from stepscope.rules import ENTRY_POINTS
 from stepscope.store.stamp import stamp_of
 from stepscope.web.finished import Finished
 from stepscope.web.tiles.saved import Saved
