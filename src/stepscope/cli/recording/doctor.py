@@ -18,7 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 def doctor(program: Program = None, data: Data = None, json: AsJson = False) -> None:
     """Look at the machine and the environment of a job without running it, and say what to change."""
-    from stepscope.doctor import output
+    from stepscope.cli.recording import doctor_output as output
     from stepscope.doctor.examine import examine
     from stepscope.doctor.machine import Machine
     from stepscope.doctor.probe.gather import gather

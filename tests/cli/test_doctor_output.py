@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stepscope.cli.main import run
-from stepscope.doctor import output
+from stepscope.cli.recording import doctor_output as output
 from stepscope.doctor.check import Advice, Check
 from stepscope.doctor.examine import CHECKS, Findings
 
