@@ -38,6 +38,7 @@ _NOUNS: Final = {
     "segments, blocks or entries": "segment, block or entry",
     "allocations": "allocation",
     "cells": "cell",
+    "lines": "line",
     "samples": "sample",
 }
 _VERBS: Final = {

@@ -7,4 +7,10 @@ from typing import Final
 from stepscope.model.source import SourceTraits
 
 NAME: Final = "machine"
-SOURCE: Final = SourceTraits(timed=False, companion=True, marking="", marking_elsewhere="")
+SOURCE: Final = SourceTraits(
+    inputs={"machine": "record with stepscope record, a job that goes on for some seconds after the recorded steps"},
+    timed=False,
+    companion=True,
+    marking="",
+    marking_elsewhere="",
+)
