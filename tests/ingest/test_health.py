@@ -203,8 +203,8 @@ def test_facts_about_events_that_were_dropped_are_dropped_too():
     assert trace.scalar("SELECT count(*) FROM kernels") == 0
 
 
-#: A code stands before a severity, or before a choice between two; no text follows, as in words of a command.
-_CODE = re.compile(r"""\(?\s*"([a-z]+(?:-[a-z]+)+|truncated)",\s*(?:"(?:error|warning|info)"(?!,\s*")|severity,)""")
+#: A code stands before a severity, or before a choice between two; words of a command go on, or end a list.
+_CODE = re.compile(r"""\(?\s*"([a-z]+(?:-[a-z]+)+|truncated)",\s*(?:"(?:error|warning|info)"(?!,\s*"|\])|severity,)""")
 
 
 def emitted() -> dict[str, str]:
