@@ -31,10 +31,11 @@ class Making(Generic[T]):
     Args:
         what: What it is called, `the report`.
         make: Makes it, and says how far it is.
+        done: What is done to it, `made` or `opened`.
     """
 
-    def __init__(self, what: str, make: Callable[[Note], T]) -> None:
-        self._what, self._make = what, make
+    def __init__(self, what: str, make: Callable[[Note], T], done: str = "made") -> None:
+        self._impossible, self._make = f"{what} could not be {done}", make
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
@@ -71,7 +72,7 @@ class Making(Generic[T]):
     def _found(self) -> T:
         if self._made:
             return self._made[0]
-        raise self._error or StepscopeError(f"{self._what} could not be made")
+        raise self._error or StepscopeError(self._impossible)
 
     def _run(self) -> None:
         try:
@@ -79,7 +80,7 @@ class Making(Generic[T]):
         except StepscopeError as error:
             self._error = error
         except Exception as error:
-            self._error = StepscopeError(f"{self._what} could not be made ({type(error).__name__}: {error})")
+            self._error = StepscopeError(f"{self._impossible} ({type(error).__name__}: {error})")
         finally:
             self._done.set()
 

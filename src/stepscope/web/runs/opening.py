@@ -10,14 +10,15 @@ from starlette.applications import Starlette
 
 from stepscope.model.errors import StepscopeError, UserError
 from stepscope.web.app import application
-from stepscope.web.viewing import Progress, Viewing
+from stepscope.web.making import Making, Note, Progress
+from stepscope.web.viewing import Viewing
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
     from stepscope.reports.selection import ReportOptions
 
 #: Opens an input; is given what to tell its progress.
-Open = Callable[[Callable[[str, int, int], None]], "Trace"]
+Open = Callable[[Note], "Trace"]
 
 
 class Opening:
@@ -31,27 +32,27 @@ class Opening:
     def __init__(self, open_input: Open, options: Callable[[], ReportOptions]) -> None:
         self._open, self._options = open_input, options
         self._guard = threading.Lock()
-        self._done = threading.Event()
         self._closed = False
-        self._progress = Progress("opening", 0, 1)
         self._trace: Trace | None = None
-        self._error: StepscopeError | None = None
         self._shown: dict[int | None, Starlette] = {}
-        threading.Thread(target=self._run, name="stepscope-opening", daemon=True).start()
+        self._making = Making("the recording", self._opened, "opened")
+        self._making.start()
 
     @property
     def progress(self) -> Progress | None:
         """How far it is; None once it is open or has failed."""
-        return None if self._done.is_set() else self._progress
+        found = self._now()
+        return found if isinstance(found, Progress) else None
 
     @property
     def error(self) -> StepscopeError | None:
         """Why it can't be opened."""
-        return self._error
+        found = self._now()
+        return found if isinstance(found, StepscopeError) else None
 
     @property
     def trace(self) -> Trace | None:
-        """What it is, once it is open."""
+        """What it is, while it is open."""
         return self._trace
 
     def shown(self, rank: int | None) -> Starlette:
@@ -60,14 +61,15 @@ class Opening:
         Raises:
             StepscopeError: It can't be opened, or has no such rank.
         """
-        self._done.wait()
-        if self._error is not None or self._trace is None:
-            raise self._error or UserError("the recording was closed", hint="open it anew")
-        if rank is not None and rank not in self._trace.ranks:
+        self._making.whole()
+        trace = self._trace
+        if trace is None:
+            raise UserError("the recording was closed", hint="open it anew")
+        if rank is not None and rank not in trace.ranks:
             raise UserError(f"the recording has no rank {rank}")
         with self._guard:
             if rank not in self._shown:
-                viewing = Viewing(self._trace if rank is None else self._trace.rank(rank), self._options())
+                viewing = Viewing(trace if rank is None else trace.rank(rank), self._options())
                 viewing.start()
                 self._shown[rank] = application(viewing)
             return self._shown[rank]
@@ -80,20 +82,17 @@ class Opening:
         if trace is not None:
             trace.close()
 
-    def _run(self) -> None:
-        try:
-            trace = self._open(self._note)
-            with self._guard:
-                if not self._closed:
-                    self._trace = trace
-            if self._closed:
-                trace.close()
-        except StepscopeError as error:
-            self._error = error
-        except Exception as error:
-            self._error = StepscopeError(f"the recording could not be opened ({type(error).__name__}: {error})")
-        finally:
-            self._done.set()
+    def _opened(self, note: Note) -> Trace:
+        trace = self._open(note)
+        with self._guard:
+            if not self._closed:
+                self._trace = trace
+        if self._closed:
+            trace.close()
+        return trace
 
-    def _note(self, what: str, done: int, total: int) -> None:
-        self._progress = Progress(what, done, total)
+    def _now(self) -> Trace | Progress | StepscopeError:
+        try:
+            return self._making.asked(0)
+        except StepscopeError as error:
+            return error
