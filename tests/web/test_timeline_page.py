@@ -15,6 +15,7 @@ from web.serving import viewed
 READY = (
     "!document.querySelector('progress') && window.stepscopeTimeline && stepscopeTimeline.moved.value > 1"
     " && stepscopeTimeline.store.pending === 0 && stepscopeTimeline.stats.drawn > 0"
+    " && !!document.querySelector('.tl-main')"
 )
 LOOK = "document.querySelector('.tl-panel h2').textContent"
 
