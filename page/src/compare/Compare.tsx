@@ -1,5 +1,6 @@
 import "./compare.css";
 import { Line, SectionView } from "../components/Blocks";
+import { Figures } from "../components/Figures";
 import { TablePanel } from "../components/TablePanel";
 import type { ComparisonHead, LineBlock } from "../data/types";
 import { BESIDE, change } from "./cells";
@@ -33,15 +34,7 @@ export function Compare({ report }: { report: ComparisonHead }) {
       <section class="part" aria-label="Verdict">
         <h2>Verdict</h2>
         {lines("Verdict").map((line) => <p class={`verdict ${report.verdict}`}>{line.text}</p>)}
-        <dl class="figures">
-          {page.figures.filter((figure) => figure.label !== "Verdict").map((figure) => (
-            <div>
-              <dt>{figure.label}</dt>
-              <dd>{figure.value}</dd>
-              {figure.detail ? <dd class="aside">{figure.detail}</dd> : null}
-            </div>
-          ))}
-        </dl>
+        <Figures figures={page.figures.filter((figure) => figure.label !== "Verdict")} />
         {times.ratio === null ? null : (
           <div class="beside noise">
             <StepStrip sides={sides} times={times} />

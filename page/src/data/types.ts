@@ -118,6 +118,13 @@ export interface Source {
   events: number;
 }
 
+/** A number of the head, as it is shown. */
+export interface Figure {
+  label: string;
+  value: string;
+  detail: string;
+}
+
 export interface Report {
   version: string;
   source: Source[];
@@ -126,7 +133,7 @@ export interface Report {
   page: {
     title: string;
     facts: string[];
-    figures: { label: string; value: string; detail: string }[];
+    figures: Figure[];
     sections: Section[];
   };
   tables: Record<string, TableHead>;

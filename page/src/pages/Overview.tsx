@@ -1,5 +1,6 @@
 import { Blocks, SectionView } from "../components/Blocks";
 import { FindingCard, findingOf } from "../components/FindingCard";
+import { Figures } from "../components/Figures";
 import type { ItemBlock } from "../data/types";
 import type { PageProps } from "./registry";
 
@@ -20,15 +21,7 @@ export function Overview({ report }: PageProps) {
         <h1>{title}</h1>
         <p class="aside">{facts.join(" · ")}</p>
       </header>
-      <dl class="figures">
-        {figures.map((figure) => (
-          <div>
-            <dt>{figure.label}</dt>
-            <dd>{figure.value}</dd>
-            {figure.detail ? <dd class="aside">{figure.detail}</dd> : null}
-          </div>
-        ))}
-      </dl>
+      <Figures figures={figures} />
       {findings ? (
         <section class="part" aria-label="Findings">
           <h2>Findings{findings.aside ? <span class="aside">{findings.aside}</span> : null}</h2>
