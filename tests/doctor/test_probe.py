@@ -148,13 +148,13 @@ def test_an_npu_smi_that_says_something_else(tmp_path: Path) -> None:
 
 
 def test_arguments_are_looked_up_in_the_working_folder(tmp_path: Path) -> None:
-    root = written(tmp_path, {**HOST, "work/data/a.bin": "", "work/notes.txt": "", "data.bin": ""})
+    root = written(tmp_path, {**HOST, "srv/data/a.bin": "", "srv/notes.txt": "", "data.bin": ""})
     program = ("python3", "train.py", "data", "data/a.bin", "notes.txt", "data.bin", "--out=none/such")
-    found = gather(Machine(program, ("more",), root=root, environ={"PWD": "/work"}, run=lambda _: None))
+    found = gather(Machine(program, ("more",), root=root, environ={"PWD": "/srv"}, run=lambda _: None))
     assert [one.path for one in found.places or () if one.use == "data"] == [
-        "/work/more",
-        "/work/data",
-        "/work/data/a.bin",
+        "/srv/more",
+        "/srv/data",
+        "/srv/data/a.bin",
     ]
 
 

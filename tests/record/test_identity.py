@@ -19,8 +19,8 @@ from stepscope.record.job.identity import is_launcher
         ("/venv/site-packages/torch/distributed/run.py", "torch.distributed.run", True),
         ("/venv/site-packages/accelerate/commands/launch.py", "accelerate.commands.launch", True),
         ("train.py", "", False),
-        ("/work/deepspeed/train.py", "", False),
-        ("/work/pkg/train.py", "pkg.train", False),
+        ("/srv/deepspeed/train.py", "", False),
+        ("/srv/pkg/train.py", "pkg.train", False),
     ],
 )
 def test_launchers_are_no_ranks(monkeypatch: pytest.MonkeyPatch, command: str, module: str, launches: bool) -> None:
