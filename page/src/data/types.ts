@@ -174,5 +174,7 @@ export interface ComparisonHead {
   findings: { change: string }[];
   page: Report["page"];
   sides: Record<SideName, Side>;
+  /** Views of *Differences*: the tables that have rows, by what they split. */
+  splits: { id: string; title: string; tables: string[] }[];
   tables: Record<string, TableHead>;
 }

@@ -11,6 +11,7 @@ from stepscope.model.table import Table
 from stepscope.reports.compared.outline import outline
 from stepscope.reports.sections.views import short_kernel
 from stepscope.web.compared.shown_steps import shown_steps
+from stepscope.web.compared.splits import shown_splits
 from stepscope.web.document import page_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def head(comparison: Comparison, base: Trace, new: Trace) -> dict[str, Any]:
     """The comparison without rows of tables.
 
     Beside what `docs/compare.md` describes, it has `version`, `page` as that of a report, of each side its `steps` and
-    which one is `typical` (`shown_steps`), and of each table its description and number of rows.
+    which one is `typical` (`shown_steps`), the views of *Differences* (`splits`), and of each table its description and
+    number of rows.
     """
     sides = {"base": (comparison.base, base), "new": (comparison.new, new)}
     return {
@@ -46,6 +48,7 @@ def head(comparison: Comparison, base: Trace, new: Trace) -> dict[str, Any]:
         "version": __version__,
         "page": page_of(outline(comparison, _TOP)),
         "sides": {name: {**asdict(facts), **shown_steps(trace, facts)} for name, (facts, trace) in sides.items()},
+        "splits": shown_splits(comparison),
         "tables": {
             name: {"description": table.schema.description, "computed": True, "missing": [], "count": len(table)}
             for name, table in comparison.tables.items()

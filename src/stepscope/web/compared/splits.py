@@ -1,0 +1,31 @@
+"""Tables of a comparison by what they split: the views of the page's *Differences*."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stepscope.comparison.result import Comparison
+
+#: Name in the address, title, and tables; a test holds that no table of comparisons is left out.
+SPLITS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
+    ("classes", "Classes", ("compute_classes",)),
+    ("modules", "Modules", ("compute_module_classes", "compute_modules")),
+    ("operators", "Operators", ("compute_operators",)),
+    ("calls", "Calls", ("compute_calls",)),
+    ("kernels", "Kernels", ("compute_kernels", "kernel_shapes", "kernel_types")),
+    ("communication", "Communication", ("communication",)),
+    ("memory", "Memory", ("memory", "memory_calls", "memory_peak")),
+    ("host", "Host", ("api",)),
+    ("phases", "Parts and phases", ("step_parts", "step_phases")),
+    ("findings", "Findings", ("findings",)),
+    ("overall", "Overall", ("overall",)),
+)
+
+
+def shown_splits(comparison: Comparison) -> list[dict[str, Any]]:
+    """The views that have rows, as JSON values."""
+    views = (
+        {"id": key, "title": title, "tables": [name for name in names if comparison.tables.get(name)]}
+        for key, title, names in SPLITS
+    )
+    return [view for view in views if view["tables"]]
