@@ -54,17 +54,16 @@ def test_an_argument_called_ts_is_not_the_time(tmp_path):
         ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("dur", "kept"),
-    [("2.001", 2_001), ('"2.001"', 2_001), ("1e-3", 1), ("0", 0), ("null", None), ('"long"', None), ("-4", None),
-     ("18446744073709549.664", None), ("1e300", None)],
-)  # fmt: skip
-def test_durations(dur, kept, tmp_path):
-    with opened(document(raw("a", "1", dur), raw("b", "2")), tmp_path) as trace:
-        assert trace.sql("SELECT dur FROM events ORDER BY id").to_pydict()["dur"] == [kept, 1_000]
-        assert (kept is None) == bool(
-            {"durations-missing", "duration-negative", "duration-overflow"} & set(health(trace))
-        )
+def test_durations(tmp_path):
+    kept = {
+        "2.001": 2_001, '"2.001"': 2_001, "1e-3": 1, "0": 0, "1": 1_000,
+        "null": None, '"long"': None, "-4": None, "18446744073709549.664": None, "1e300": None,
+    }  # fmt: skip
+    texts = [raw(f"a{i}", str(10 * i), dur) for i, dur in enumerate(kept)]
+    with opened(document(*texts), tmp_path) as trace:
+        assert trace.sql("SELECT dur FROM events ORDER BY id").to_pydict()["dur"] == list(kept.values())
+        said = health(trace)
+        assert [said[code] for code in ("durations-missing", "duration-negative", "duration-overflow")] == [2, 1, 2]
 
 
 def test_events_without_a_time_are_counted(tmp_path):
@@ -74,32 +73,33 @@ def test_events_without_a_time_are_counted(tmp_path):
         assert health(trace) == {"events-untimed": 3}
 
 
-def pair(correlation: str, **kernel: Any) -> list[str]:
-    """A launch and its kernel with a correlation that is put into the text as it is."""
-    launch = event("cuda_runtime", "cudaLaunchKernel", args={"correlation": "ID"})
-    work = event("kernel", "gemm", 20, pid=0, tid=7, args={"device": 0, "stream": 7, "correlation": "ID", **kernel})
-    return [text.replace('"ID"', correlation) for text in (launch, work)]
+def pairs(correlations: list[str]) -> list[str]:
+    """Launches and their kernels, each with a correlation that is put into the text as it is."""
+    texts = []
+    for i, correlation in enumerate(correlations):
+        launch = event("cuda_runtime", "cudaLaunchKernel", 10 + 100 * i, args={"correlation": "ID"})
+        args = {"device": 0, "stream": 7, "correlation": "ID"}
+        work = event("kernel", "gemm", 50 + 100 * i, pid=0, tid=7, args=args)
+        texts += [text.replace('"ID"', correlation) for text in (launch, work)]
+    return texts
 
 
-@pytest.mark.parametrize(
-    "correlation",
-    ["5", '"5"', "5.0", "4294967295", "9223372036854775807", "9223372036854775808", '"0x1f"', "18446744069414584319"],
-)
-def test_correlations_of_any_size(correlation, tmp_path):
-    with opened(document(*pair(correlation)), tmp_path) as trace:
-        assert trace.sql("SELECT launch FROM kernels").to_pydict()["launch"] == [0]
+def test_correlations_of_any_size(tmp_path):
+    given = ["5", '"6"', "7.0", "4294967295", "9223372036854775807", "9223372036854775808", '"0x1f"',
+             "18446744069414584319"]  # fmt: skip
+    with opened(document(*pairs(given)), tmp_path) as trace:
+        assert trace.sql("SELECT launch FROM kernels ORDER BY ts").to_pydict()["launch"] == list(range(0, 16, 2))
 
 
-@pytest.mark.parametrize("correlation", ["0", "-1", "18446744073709551615", "null", '"none"', "1e40"])
-def test_correlations_that_are_none(correlation, tmp_path):
-    with opened(document(*pair(correlation)), tmp_path) as trace:
-        assert trace.sql("SELECT launch FROM kernels").to_pydict()["launch"] == [None]
-        assert health(trace)["kernels-without-launch"] == 1
+def test_correlations_that_are_none(tmp_path):
+    given = ["0", "-1", "18446744073709551615", "null", '"none"', "1e40"]
+    with opened(document(*pairs(given)), tmp_path) as trace:
+        assert trace.sql("SELECT launch FROM kernels").to_pydict()["launch"] == [None] * 6
+        assert health(trace)["kernels-without-launch"] == 6
 
 
-@pytest.mark.parametrize(
-    ("where", "device", "stream"),
-    [
+def test_devices_and_streams(tmp_path):
+    given: list[tuple[dict[str, Any], int | None, str]] = [
         ({"pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}, 0, "7"),
         ({"pid": 0, "tid": 0, "args": {"device": 0, "stream": 0}}, 0, "0"),
         ({"pid": "0", "tid": "stream 7", "args": {}}, 0, "7"),
@@ -110,23 +110,25 @@ def test_correlations_that_are_none(correlation, tmp_path):
         ({"pid": "GPU \u00b2", "tid": "main", "args": {}}, None, "main"),
         ({"pid": "--5", "tid": "x", "args": {}}, None, "x"),
         ({"pid": 0, "tid": 7, "args": {"device": 99999999999, "stream": 7}}, None, "7"),
-    ],
-)
-def test_devices_and_streams(where, device, stream, tmp_path):
-    with opened(document(op(), event("kernel", "gemm", 20, **where)), tmp_path) as trace:
-        assert trace.sql("SELECT device, stream FROM kernels").to_pylist() == [{"device": device, "stream": stream}]
+    ]
+    texts = [event("kernel", "gemm", 20 + 10 * i, **where) for i, (where, *_) in enumerate(given)]
+    with opened(document(op(), *texts), tmp_path) as trace:
+        found = trace.sql("SELECT device, stream FROM kernels ORDER BY ts").to_pylist()
+        assert found == [{"device": device, "stream": stream} for _, device, stream in given]
 
 
-@pytest.mark.parametrize("tid", [5, "5", "main thread", -3, 2**63, 0])
-def test_threads(tid, tmp_path):
-    with opened(document(op(tid=tid), op("child", 11, dur=1, tid=tid)), tmp_path) as trace:
-        assert trace.sql("SELECT thread FROM tracks").to_pydict()["thread"] == [str(tid)]
-        assert trace.sql("SELECT parent FROM events ORDER BY id").to_pydict()["parent"] == [None, 0]
+def test_threads(tmp_path):
+    given = [5, "6", "main thread", -3, 2**63, 0]
+    texts = [text for tid in given for text in (op(tid=tid), op("child", 11, dur=1, tid=tid))]
+    with opened(document(*texts), tmp_path) as trace:
+        threads = trace.sql("SELECT thread FROM events JOIN tracks USING (rank, track) WHERE depth = 0 ORDER BY id")
+        assert threads.to_pydict()["thread"] == [str(tid) for tid in given]
+        parents = trace.sql("SELECT parent FROM events ORDER BY id").to_pydict()["parent"]
+        assert parents == [parent for i in range(0, 12, 2) for parent in (None, i)]
 
 
-@pytest.mark.parametrize(
-    ("cat", "name", "category"),
-    [
+def test_host_categories(tmp_path):
+    given = [
         ("cpu_op", "aten::mm", "op"), ("Operator", "aten::mm", "op"), ("python_function", "f.py(1): g", "python"),
         ("python_function", "nn.Module: Linear_0", "module"), ("user_annotation", "loss", "annotation"),
         ("user_annotation", "ProfilerStep#3", "step"), ("cuda_runtime", "cudaLaunchKernel", "launch"),
@@ -134,26 +136,25 @@ def test_threads(tid, tmp_path):
         ("cuda_driver", "cuLaunchKernelEx", "launch"), ("privateuse1_runtime", "aclrtSynchronizeStream", "sync"),
         ("Runtime", "cudaMalloc", "runtime"), ("overhead", "Lazy Init", "overhead"), ("", "whatever", "other"),
         ("new_category", "x", "other"),
-    ],
-)  # fmt: skip
-def test_host_categories(cat, name, category, tmp_path):
-    with opened(document(event(cat, name)), tmp_path) as trace:
-        assert trace.sql("SELECT category FROM events").to_pydict()["category"] == [category]
+    ]  # fmt: skip
+    texts = [event(cat, name, 10 * i) for i, (cat, name, _) in enumerate(given)]
+    with opened(document(*texts), tmp_path) as trace:
+        found = trace.sql("SELECT category FROM events ORDER BY id").to_pydict()["category"]
+        assert found == [category for *_, category in given]
 
 
-@pytest.mark.parametrize(
-    ("cat", "name", "kind"),
-    [
+def test_device_categories(tmp_path):
+    given = [
         ("kernel", "ampere_sgemm", "compute"), ("Kernel", "ampere_sgemm", "compute"),
         ("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "comm"), ("gpu_memcpy", "Memcpy HtoD", "copy"),
         ("Memcpy", "Memcpy HtoD", "copy"), ("gpu_memset", "Memset", "set"), ("cuda_sync", "Stream Sync", "sync"),
         ("privateuse1_kernel", "MatMulV2", "compute"), ("mtia_ccp_events", "fc", "compute"),
-    ],
-)  # fmt: skip
-def test_device_categories(cat, name, kind, tmp_path):
-    work = event(cat, name, 20, pid=0, tid=7, args={"device": 0, "stream": 7})
-    with opened(document(op(), work), tmp_path) as trace:
-        assert trace.sql("SELECT kind FROM kernels").to_pydict()["kind"] == [kind]
+    ]  # fmt: skip
+    where: dict[str, Any] = {"pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}
+    texts = [event(cat, name, 20 + 10 * i, **where) for i, (cat, name, _) in enumerate(given)]
+    with opened(document(op(), *texts), tmp_path) as trace:
+        found = trace.sql("SELECT kind FROM kernels ORDER BY ts").to_pydict()["kind"]
+        assert found == [kind for *_, kind in given]
 
 
 def test_begin_and_end_events_become_intervals(tmp_path):
