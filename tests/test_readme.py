@@ -20,6 +20,7 @@ from typing import Final
 
 import pytest
 
+from series import WHOLE
 from stepscope.simulate import PRESETS, simulate
 from stepscope.simulate.settings import with_settings
 
@@ -28,6 +29,8 @@ README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 #: Without what a command prints.
 TEXT: Final = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
 COMMANDS: Final = re.findall(r"^    (stepscope .*)$", TEXT, re.MULTILINE)
+#: From here on commands make the recordings that they read.
+SIMULATED: Final = next(i for i, command in enumerate(COMMANDS) if command.startswith("stepscope simulate"))
 PYTHON: Final = re.findall(r"^    import stepscope\n(?:\n|    .*\n)+", TEXT, re.MULTILINE)
 #: What the README hands a result to.
 STUBS: Final = {"flamegraph.pl": "exec cat"}
@@ -137,7 +140,14 @@ def test_the_demo_is_what_the_readme_shows(place: Place) -> None:
 
 def test_the_commands_do_what_they_are_there_for(place: Place) -> None:
     # One test, since a command works on what those before it wrote: workers would share them out.
-    for command in COMMANDS:
+    for command in COMMANDS[:SIMULATED]:
+        follow(place, command)
+
+
+@pytest.mark.series
+@pytest.mark.skipif(not WHOLE, reason="more of the same; `make series` runs it")
+def test_what_is_simulated_is_analysed(place: Place) -> None:
+    for command in COMMANDS[SIMULATED:]:
         follow(place, command)
 
 
