@@ -274,6 +274,36 @@ def test_what_fails_in_the_profiler_does_not_end_the_program(tmp_path: Path) -> 
     assert "'NoneType' object is not callable" in recorded.errors
 
 
+OWN = """
+import torch
+optimizer = torch.optim.SGD()
+for step in range(40):
+    if step == {first}:
+        own = torch.profiler._KinetoProfile()
+        own.prepare_trace()
+        own.start_trace()
+    optimizer.step()
+    if step == {last}:
+        own.stop_trace()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "steps", "said"),
+    [
+        (3, 10, [14, 15, 16, 17], "the program's own profiler was at work in step 8, and goes first"),
+        (9, 10, [14, 15, 16, 17], "the program's own profiler was at work in step 10, and goes first"),
+        (12, 20, [10, 11, 12], "recorded steps 10 to 12"),
+        (3, 39, [], "nothing was recorded: the steps asked for could not be"),
+    ],
+)
+def test_profilers_of_the_program_go_first(first: int, last: int, steps: list[int], said: str, tmp_path: Path) -> None:
+    recorded = record(tmp_path, OWN.format(first=first, last=last), "--no-machine")
+    assert recorded.status == 0, recorded.errors
+    assert said in recorded.errors
+    assert (list(recorded.starts_of("ProfilerStep#")) if recorded.files else []) == steps
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

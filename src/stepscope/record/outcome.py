@@ -82,12 +82,18 @@ def _nothing(reports: list[ProcessReport], settings: RecordSettings) -> str:
     most = max(reports, key=lambda one: one.seen)
     if most.source and not settings.scheduled:
         return f"nobody asked for it in {most.seen} steps, and none was slow enough"
+    if most.seen > settings.first and most.notes:
+        return "the steps asked for could not be"
     if most.source:
         return (
             f"the program ended after {most.seen} steps, before step {settings.first};"
             f" record earlier ones with --steps 1:{max(2, most.seen)}"
         )
+    ended = most.lived_ns < settings.patience_s * 1e9
+    until = (
+        f"before the program ended after {most.lived_ns / 1e9:.1f}" if ended else f"within {settings.patience_s:.0f}"
+    )
     return (
-        "no step was found, neither updates by an optimizer nor batches of a data loader nor calls of a model, within"
-        f" {settings.patience_s:.0f} s"
+        "no step was found, neither updates by an optimizer nor batches of a data loader nor calls of a model,"
+        f" {until} s"
     )

@@ -33,6 +33,9 @@ class AscendCapture:
     def prepare(self) -> None:
         """Nothing: it is set up as it starts, between two steps."""
 
+    def cancel(self) -> None:
+        """Nothing was set up."""
+
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Start to record; returns the recording's folder, which the profiler names after the process and the time."""
         settings, api = self._settings, self._api

@@ -43,6 +43,11 @@ class Capture:
         """Set the profiler up, which takes long the first time."""
         self._profiler.prepare_trace()
 
+    def cancel(self) -> None:
+        """It will not be started. Another profiler would lose what devices did beside one that is only set up."""
+        self._profiler.start_trace()
+        self._profiler.stop_trace()
+
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Start to record.
 

@@ -22,6 +22,9 @@ class AnyCapture(Protocol):
     def prepare(self) -> None:
         """Set the profiler up, before the first recorded step."""
 
+    def cancel(self) -> None:
+        """Undo that: it will not be started."""
+
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Start to record; returns what is written in the end."""
 

@@ -1,4 +1,4 @@
-"""Hooks in torch that see updates by optimizers, batches of loaders and calls of models; none of them changes any."""
+"""Hooks in torch that see updates by optimizers, batches of loaders and the program's profilers, and change none."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 
 def install(recorder: Recorder) -> None:
-    """See optimizers and loaders of this process."""
+    """See optimizers, loaders and profilers of this process."""
     import torch
+    from torch.autograd import profiler
     from torch.optim import optimizer as optimizers
     from torch.utils.data import dataloader
 
@@ -34,6 +35,8 @@ def install(recorder: Recorder) -> None:
         return asked(self)
 
     iterators.__next__ = next_batch
+    if recorder.settings.profiler == "torch":
+        recorder.others.see(profiler.profile)
 
 
 def _see_the_end_of_updates(optimizer: Any, recorder: Recorder, compiling: Callable[[], bool]) -> None:

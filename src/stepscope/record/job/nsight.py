@@ -29,6 +29,9 @@ class NsightCapture:
     def prepare(self) -> None:
         """Nothing: `nsys` has been there from the start."""
 
+    def cancel(self) -> None:
+        """Nothing was set up."""
+
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Open the capture range.
 

@@ -15,6 +15,7 @@ from stepscope.record.job.ending import Termination
 from stepscope.record.job.identity import JobProcess, is_launcher
 from stepscope.record.job.memory import MemoryHistory
 from stepscope.record.job.models import Models
+from stepscope.record.job.others import OtherProfilers
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.job.windows import Windows
 from stepscope.record.settings import RecordSettings
@@ -37,6 +38,7 @@ class Recorder:
     Attributes:
         finder: What finds the steps.
         models: Hooks of models, where there is nothing else to go by.
+        others: The program's own profilers, which go first.
         updates_end_unseen: This torch does not show when an update is over; steps start within its range.
     """
 
@@ -45,6 +47,7 @@ class Recorder:
         self.updates_end_unseen = False
         self.finder = StepFinder()
         self.models = Models(self.called)
+        self.others = OtherProfilers(self._yield)
         self.memory = MemoryHistory(settings, lambda: self.report)
         self._termination = Termination(lambda: self.leave("the program was terminated"))
         self._reset()
@@ -66,6 +69,7 @@ class Recorder:
         self.finder = StepFinder()
         self.finder.expects_updates = expects
         self.memory.begin_anew()
+        self.others.begin_anew()
         self._reset()
 
     def ask(self) -> bool:
@@ -129,14 +133,8 @@ class Recorder:
         try:
             if self._state == WAITING:
                 windows.look(number, length)
-            if self._state == RECORDING and number >= windows.stop:
-                self._finish()
-            elif self._state == RECORDING and self._capture is not None:
-                self._capture.mark(number)
-            elif self._state == WAITING and number >= max(0, windows.first - self.settings.warmup):
-                self._warm()
-            if self._state == WARMING and number >= windows.first and self._capture is not None:
-                self._start(number)
+            with self.others.ours():
+                self._go_on(number)
         except Exception as error:
             self._give_up(error)
         after = time.perf_counter_ns()
@@ -144,6 +142,39 @@ class Recorder:
             self.report.apart_ns += after - before
             # What the profiler's own start and end take belongs to no step.
             self.report.step_from(after)
+
+    def _go_on(self, number: int) -> None:
+        windows = self.windows
+        if self._state == RECORDING and number >= windows.stop:
+            self._finish()
+        elif self._state == RECORDING and self._capture is not None:
+            self._capture.mark(number)
+        elif self._state == WAITING and number >= max(0, windows.first - self.settings.warmup):
+            if self.others.at_work:
+                self._postpone(number)
+            else:
+                self._warm()
+        if self._state == WARMING and number >= windows.first and self._capture is not None:
+            self._start(number)
+
+    def _postpone(self, number: int) -> None:
+        if not self.windows.postponed:
+            self.report.note(f"the program's own profiler was at work in step {number}, and goes first")
+        self.windows.postpone(number)
+
+    def _yield(self) -> None:
+        """The program sets up a profiler of its own, which would fail beside ours."""
+        if threading.get_ident() != self._thread or self._capture is None:
+            return
+        try:
+            with self.others.ours():
+                if self._state == RECORDING:
+                    self._finish("the program started its own profiler")
+                else:
+                    self._capture.cancel()
+                    self._capture, self._state = None, WAITING
+        except Exception as error:
+            self._give_up(error)
 
     def _warm(self) -> None:
         process = JobProcess.current()
@@ -204,7 +235,7 @@ class Recorder:
         self._end()
         self.memory.stop()
         self._capture = None
-        self.report.note(str(error).split("\n", 1)[0] or type(error).__name__)
+        self.report.note(str(error).split("\n", 1)[0].rstrip(".") or type(error).__name__)
         with contextlib.suppress(OSError):
             self.report.write(self.settings.reports)
 
@@ -215,16 +246,20 @@ class Recorder:
         self.report.rank, self.report.world_size = process.rank, process.world_size
         if is_launcher() or (settings.ranks and process.rank not in settings.ranks):
             return
+        if self.others.at_work:
+            self.report.note("the program's own profiler was at work")
+            return
         self._state, self._thread = RECORDING, -1
         try:
-            capture = new_capture(settings, all_threads=True)
-            capture.prepare()
-            self._started(capture.start(process, {"steps": "time"}))
-            self.report.source = "time"
-            time.sleep(settings.stretch_s)
-            capture.stop()
-            self._end()
-            self._write(capture)
+            with self.others.ours():
+                capture = new_capture(settings, all_threads=True)
+                capture.prepare()
+                self._started(capture.start(process, {"steps": "time"}))
+                self.report.source = "time"
+                time.sleep(settings.stretch_s)
+                capture.stop()
+                self._end()
+                self._write(capture)
         except Exception as error:
             self._give_up(error)
 
@@ -239,7 +274,8 @@ class Recorder:
         self._left = True
         if self._state == RECORDING and self._capture is not None:
             try:
-                self._finish(reason)
+                with self.others.ours():
+                    self._finish(reason)
             except Exception as error:
                 self._give_up(error)
         # A step that an update did not close is not over, while the last batch or call was a whole one.

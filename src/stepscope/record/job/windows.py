@@ -28,11 +28,13 @@ class Windows:
     Attributes:
         first: First step of the next or present recording; far away if none is asked for.
         stop: First step after it.
+        postponed: Whether that is later than was asked for.
     """
 
     def __init__(self, settings: RecordSettings) -> None:
         self._settings = settings
         self.first, self.stop = (settings.first, settings.stop) if settings.scheduled else (_NEVER, _NEVER)
+        self.postponed = False
         self._left = MOST
         self._asked = False
         self._lengths: deque[int] = deque(maxlen=_COMPARED)
@@ -57,10 +59,22 @@ class Windows:
             self.first = number + max(1, self._settings.warmup)
             self.stop = self.first + self._settings.stop - self._settings.first
 
+    def postpone(self, number: int) -> None:
+        """What was asked for can't be recorded from here; as many steps later on are.
+
+        Args:
+            number: The step that starts.
+        """
+        length = self.stop - self.first
+        self.first = number + 1 + max(1, self._settings.warmup)
+        self.stop = self.first + length
+        self.postponed = True
+
     def over(self) -> bool:
         """A recording is over; whether there may be another one."""
         settings = self._settings
         self._left -= 1
+        self.postponed = False
         length = settings.stop - settings.first
         self.first = self.first + settings.every if settings.every and settings.scheduled else _NEVER
         self.stop = self.first + length

@@ -34,6 +34,21 @@ class record_function:  # noqa: N801 - its name in torch
 
 
 class profiler:  # noqa: N801 - its name in torch
+    class profile:  # noqa: N801 - its name in torch
+        RUNNING = None
+
+        def _prepare_trace(self):
+            pass
+
+        def _start_trace(self):
+            if profiler.profile.RUNNING is not None:
+                raise RuntimeError("Profiler is already enabled on this thread.")
+            profiler.profile.RUNNING = self
+
+        def __exit__(self, exc_type, exc_val, exc_tb):
+            assert profiler.profile.RUNNING is self
+            profiler.profile.RUNNING = None
+
     class emit_nvtx:  # noqa: N801 - its name in torch
         def __init__(self, enabled=True, record_shapes=False):
             self.record_shapes = record_shapes

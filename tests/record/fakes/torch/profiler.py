@@ -2,6 +2,7 @@ import json
 from enum import Enum
 from pathlib import Path
 
+from . import autograd
 from .autograd import record_function
 
 RUNNING = None
@@ -39,16 +40,20 @@ class _KinetoProfile:
     def prepare_trace(self):
         assert self.state == "made"
         self.state = "prepared"
+        self.profiler = autograd.profiler.profile()
+        self.profiler._prepare_trace()
 
     def start_trace(self):
         global RUNNING
         assert self.state == "prepared"
+        self.profiler._start_trace()
         self.state, RUNNING = "started", self
 
     def stop_trace(self):
         global RUNNING
         assert self.state == "started"
         self.state, RUNNING = "stopped", None
+        self.profiler.__exit__(None, None, None)
 
     def add_metadata_json(self, key, value):
         assert self.state == "started"
