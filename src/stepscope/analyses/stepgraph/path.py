@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,9 @@ from stepscope.analyses.stepgraph.building.nodes import NODE
 from stepscope.analyses.stepgraph.building.points import END
 from stepscope.analyses.stepgraph.windows import windows
 from stepscope.model.intervals import Times
+
+#: Start, end, node and kind, as in `PathSegments`.
+Segment = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +36,36 @@ class PathSegments:
     node: NDArray[np.int64]
     kind: NDArray[np.int8]
 
+    @classmethod
+    def of(cls, found: list[tuple[int, Segment]]) -> PathSegments:
+        """Segments with their steps."""
+        columns = np.array([(step, *segment) for step, segment in found], np.int64).reshape(-1, 5).T
+        return cls(columns[0].astype(np.int32), columns[1], columns[2], columns[3], columns[4].astype(np.int8))
+
 
 def critical_segments(built: Built) -> PathSegments:
     """Walk every counted step from its end back to its start, each time to the decisive predecessor."""
     nodes = built.graph.nodes
     starts, stops = windows(built, nodes.end)
-    found: list[tuple[int, int, int, int, int]] = []
-    path = _Path(built)
+    found: list[tuple[int, Segment]] = []
+    path = DecisivePath(built)
     for number in range(built.selection.lead, starts.size):
         lo, hi = int(starts[number]), int(stops[number])
         if hi > lo:
-            found += [(number, *segment) for segment in path.back(_last_node(built, number, hi), lo, hi)]
-    columns = np.array(found, np.int64).reshape(-1, 5).T
-    step = built.selection.step[columns[0]]
-    return PathSegments(step, columns[1], columns[2], columns[3], columns[4].astype(np.int8))
+            segments, _, _ = path.back(last_node(built, number, hi), lo, hi)
+            found += [(int(built.selection.step[number]), segment) for segment in segments]
+    return PathSegments.of(found)
 
 
-class _Path:
-    """The graph as lists, which are faster to walk than arrays."""
+class DecisivePath:
+    """The decisive edges of a graph as lists, which are faster to walk than arrays.
+
+    Attributes:
+        starts: Start of each node.
+        ends: End of each node.
+        on: The node that let each start; 0 for the origin.
+        kind: Kind of the edge between them.
+    """
 
     def __init__(self, built: Built) -> None:
         graph = built.graph
@@ -59,12 +75,21 @@ class _Path:
         self.on = graph.on[decisive].tolist() if graph.on.size else [0]
         self.kind = graph.kind[decisive].tolist() if graph.kind.size else [NODE]
 
-    def back(self, node: int, lo: int, hi: int) -> list[tuple[int, int, int, int]]:
-        """Segments (start, end, node, kind) from `hi` back to `lo`.
+    def back(self, node: int, lo: int, hi: int, stops: Collection[int] = ()) -> tuple[list[Segment], int, int]:
+        """Segments from `hi` back to `lo`, or to the first of other nodes that the path comes to.
 
         What comes after the node's end, where no host is recorded, is a segment of node 0.
+
+        Args:
+            node: Where to begin.
+            lo: Where to end.
+            hi: When to begin; what the node does afterwards is left out.
+            stops: Nodes at which the walk ends, before their own time; `node` itself is none.
+
+        Returns:
+            The segments, the last first; the node of `stops` that was reached, 0 if none was; when it was left.
         """
-        segments = []
+        segments: list[Segment] = []
         if node and self.ends[node] < hi:
             end = max(self.ends[node], lo)
             segments.append((end, hi, 0, NODE))
@@ -82,10 +107,12 @@ class _Path:
                 segments.append((start, hi, node, self.kind[node]))
             # A follower may be let in before its predecessor has ended: then it has overtaken the rest of that.
             hi, node = start, before
-        return segments
+            if node in stops and hi > lo:
+                return segments, node, hi
+        return segments, 0, lo
 
 
-def _last_node(built: Built, number: int, stop: int) -> int:
+def last_node(built: Built, number: int, stop: int) -> int:
     """The node at which a step ends: its last device activity, or its end on the host."""
     step = built.selection.step[number]
     device = built.device[built.activities.step == step]
