@@ -19,7 +19,10 @@ from stepscope.reports.build import ReportOptions, build_report
 from stepscope.simulate import SimJob, simulate
 
 PARTS = ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
-TABLES = ("slow_ranks", "slow_links", "communication_ranks", "group_steps", "operator_ranks", "parallel_groups")
+TABLES = (
+    "slow_ranks", "slow_links", "communication_ranks", "group_steps", "operator_ranks", "parallel_groups",
+    "cluster_critical_path",
+)  # fmt: skip
 
 
 def recorded(*parts):
@@ -157,6 +160,13 @@ def test_eight_recorded_ranks_of_a_recommender():
         10_000,
         2,
     )
+    # Rank 4 waits for rank 7 in that exchange; then it sets the pace itself, to the end.
+    path = tables["cluster_critical_path"]
+    assert [row["start_ns"] for row in path] == [0, *(row["start_ns"] + row["total_ns"] for row in path[:-1])]
+    assert path[-1]["start_ns"] + path[-1]["total_ns"] == 19_524_250
+    assert list(dict.fromkeys(row["rank"] for row in path)) == [7, 4]
+    [crossing] = [row for row in path if row["from_rank"] is not None]
+    assert (crossing["rank"], crossing["collective"], crossing["waited_ns"]) == (4, "all_to_all", 1_101_500)
     # Then ranks 4 and 5 are late in the backward pass, by some 0.9 ms.
     assert [(row["rank"], round(row["caused_ns"] / 1e6, 1)) for row in rows[1:4]] == [(5, 0.9), (4, 0.7), (0, 0.0)]
 
@@ -175,6 +185,15 @@ def test_two_recorded_ranks_of_alexnet():
     [reduced] = tables["communication_ranks"]
     assert (reduced["count"], reduced["last_rank"], reduced["last_share"]) == (4, 1, 0.75)
     assert reduced["transfer_ns"] + reduced["wait_ns"] == pytest.approx((105_991_878 + 100_375_286) / 2, abs=4)
+    # Rank 1 loads its batch and launches until that collective.
+    path = tables["cluster_critical_path"]
+    at = next(number for number, row in enumerate(path) if row["collective"])
+    assert {row["rank"] for row in path[: at + 1]} == {1}
+    assert (path[at]["collective"], path[at]["from_rank"], path[at]["total_ns"]) == (
+        "all_reduce",
+        None,
+        pytest.approx(73.475e6, abs=1000),
+    )
     # Both ranks reach the seven others of their host over HCCS, all equally fast.
     pairs = [row for row in tables["slow_links"] if row["between"] == "pair"]
     assert [(row["like"], row["slow"], row["transport"]) for row in pairs] == [(14, False, "HCCS")] * 14
@@ -199,3 +218,9 @@ def test_the_groups_of_two_recorded_ranks_of_a_pipeline():
     # Both ranks run the same stage: they compute for as long, and move as much data.
     assert every["balance"] == pytest.approx(1, abs=0.01)
     assert every["load_balance"] == pytest.approx(1, abs=0.001)
+    # Of the other rank there are sums only, so that the path stays on rank 0; of the other stage there is nothing.
+    path = tables["cluster_critical_path"]
+    assert {row["rank"] for row in path} == {0}
+    assert sum(row["total_ns"] for row in path) == 810_022_360
+    waiting = sum(row["part_ns"] for row in path if row["detail"] == "waiting for other ranks")
+    assert waiting / 810_022_360 == pytest.approx(0.39, abs=0.01)

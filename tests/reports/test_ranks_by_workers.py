@@ -70,6 +70,15 @@ def test_the_report_is_the_same(opened, here, kept):
     same(here, by_workers)
     slow = next(finding for finding in by_workers.findings if finding.code == "CLU001")
     assert slow.evidence.ranks[0] == 2
+    # The device of rank 2 sets the pace all through, whatever clocks say.
+    path = by_workers.tables["cluster_critical_path"].records()
+    assert {row["rank"] for row in path} == {2}
+    step = max(
+        row["end_ns"] - row["start_ns"]
+        for row in by_workers.tables["step_budget"].records()
+        if row["step"] == path[0]["step"]
+    )
+    assert sum(row["total_ns"] for row in path) >= step
 
 
 @pytest.mark.parametrize("options", [{"steps": (1, 2), "ranks": (0, 2)}, {"tables": ("collectives",)}], ids=repr)

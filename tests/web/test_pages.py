@@ -143,6 +143,8 @@ def test_slow_ranks_and_stages_of_a_pipeline(chromium: browser.Browser, tmp_path
     with viewed(tmp_path) as address:
         page = opened(chromium, address, "#/cluster?tab=slow")
         assert page.run("document.querySelectorAll('.slow tbody tr').length") == 2
+        page.run("location.hash = '#/cluster?tab=path'")
+        page.eventually("document.querySelectorAll('.table tbody tr').length > 2")
         page.run("location.hash = '#/cluster?tab=pipeline'")
         page.eventually("window.stepscopePipeline?.store.pending === 0 && stepscopePipeline.stats.drawn > 0")
         labels = page.run("[...document.querySelectorAll('.pair .tl-name')].map(name => name.textContent)")

@@ -27,12 +27,22 @@ export function Cluster({ report, params }: PageProps) {
         tabs={[
           { id: "steps", title: "Steps", show: () => <StepsOfRanks ranks={ranks.length} /> },
           has(report, "slow_ranks") ? { id: "slow", title: "Slow ranks", show: () => <SlowRanks /> } : null,
+          has(report, "cluster_critical_path") ? { id: "path", title: "Critical path", show: () => <CriticalPath about={report.tables["cluster_critical_path"]?.description} /> } : null,
           has(report, "slow_links") ? { id: "links", title: "Slow links", show: () => <SlowLinks /> } : null,
           pipelines.length ? { id: "pipeline", title: "Pipeline", show: () => <Pipeline pipelines={pipelines} /> } : null,
           has(report, "parallel_groups") ? { id: "groups", title: "Groups", show: () => <><p class="prose">{report.tables["parallel_groups"]?.description}</p><TablePanel name="parallel_groups" /></> } : null,
           has(report, "clock_offsets") ? { id: "clocks", title: "Clocks", show: () => <><p class="prose">{report.tables["clock_offsets"]?.description}</p><TablePanel name="clock_offsets" /></> } : null,
         ]}
       />
+    </>
+  );
+}
+
+function CriticalPath({ about }: { about: string | undefined }) {
+  return (
+    <>
+      <p class="prose">{about}</p>
+      <TablePanel name="cluster_critical_path" columns={["start_ns", "total_ns", "share", "rank", "part", "detail", "part_ns", "collective", "from_rank", "waited_ns", "name", "step"]} />
     </>
   );
 }

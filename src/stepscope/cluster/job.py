@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.cluster.clocks import Clocks
+from stepscope.cluster.critical.chosen import StepLengths
+from stepscope.cluster.critical.rank_path import RankPath
 from stepscope.cluster.group_steps import StepSums
 from stepscope.cluster.groups_file import GivenGroup
 from stepscope.cluster.operator_ranks import OperatorSums
@@ -68,6 +70,8 @@ class JobParts:
         links: What moved between pairs of ranks.
         operators: Compute kernels by name.
         steps: Typical steps by process group.
+        lengths: Length of each step of each rank.
+        paths: What each rank contributes to the critical path.
         given: Groups that the user states.
     """
 
@@ -80,6 +84,8 @@ class JobParts:
     links: list[Pair] = field(default_factory=list)
     operators: OperatorSums = field(default_factory=OperatorSums)
     steps: StepSums = field(default_factory=StepSums)
+    lengths: dict[int, StepLengths] = field(default_factory=dict)
+    paths: dict[int, RankPath] = field(default_factory=dict)
     given: tuple[GivenGroup, ...] = ()
 
     def host(self, rank: int) -> str | None:
@@ -109,3 +115,5 @@ class JobParts:
             self.operators.add(rank, parts["operators"])
         if "steps" in parts:
             self.steps.add(rank, parts["steps"])
+        if "path" in parts:
+            self.paths[rank] = parts["path"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from stepscope.cluster.critical.rank_path import path_of
 from stepscope.cluster.operator_part import operators_of
 from stepscope.cluster.part import times_of
 from stepscope.cluster.step_part import steps_of
@@ -28,6 +29,7 @@ PARTS: Final[Mapping[str, Callable[[Trace], Any]]] = {
     "links": links_of,
     "operators": operators_of,
     "steps": steps_of,
+    "path": path_of,
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.cluster.clock_offsets import CLOCK_OFFSETS, clock_offsets
+from stepscope.cluster.cluster_critical_path import CLUSTER_CRITICAL_PATH, cluster_critical_path
 from stepscope.cluster.communication_ranks import COMMUNICATION_RANKS, communication_ranks
 from stepscope.cluster.group_steps import GROUP_STEPS
 from stepscope.cluster.job import JobParts
@@ -37,6 +38,7 @@ JOB_TABLES: Final = {
     table.schema.name: table
     for table in (
         JobTable(SLOW_RANKS, slow_ranks, ("times",)),
+        JobTable(CLUSTER_CRITICAL_PATH, cluster_critical_path, ("path",)),
         JobTable(SLOW_LINKS, slow_links, ("links",)),
         JobTable(COMMUNICATION_RANKS, communication_ranks),
         JobTable(GROUP_STEPS, lambda job: job.steps.table(), ("steps",)),

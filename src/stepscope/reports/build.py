@@ -9,6 +9,7 @@ from typing import Any
 from stepscope.analyses.communication.collective_transfers import calls_of
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.shared.job_size import JobSize
+from stepscope.cluster.critical.chosen import ask_step, asked_step, step_lengths
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.part import groups_of
 from stepscope.cluster.tables import JOB_TABLES, parts_for
@@ -103,6 +104,7 @@ def _ranks_here(
     for rank in trace.ranks if len(trace.ranks) > 1 and told else ():
         one = trace.rank(rank)
         job.add(rank, trace.recordings[rank], one.once(calls_of), groups_of(one))
+        job.lengths[rank] = step_lengths(one)
     for position, rank in enumerate(ranks):
         done = count(position * len(wanted))
 
@@ -110,6 +112,7 @@ def _ranks_here(
             options.progress(f"rank {rank}: {name}", next(done), total)
 
         one = trace.rank(rank)
+        one.state(asked_step, ask_step(job.lengths, ranks, options.steps))
         question = Question.of(one, steps[rank] if options.steps else None, options.strict, parts=needed)
         yield question.result(wanted, look, bool(options.tables), said)
         if len(ranks) > 1:
@@ -134,6 +137,7 @@ def _ranks_by_workers(
         for number, (rank, seen) in enumerate(tasks.surveyed(trace.ranks)):
             options.progress(f"rank {rank}: collectives", number, len(trace.ranks) + len(ranks))
             job.add(rank, trace.recordings[rank], seen.calls, seen.groups)
+            job.lengths[rank] = seen.lengths
             used += seen.used
             steps[rank] = seen.steps
         size = JobSize.of(job.recordings, used)
@@ -145,7 +149,7 @@ def _ranks_by_workers(
                 rank, trace.opening(rank), size, job.collectives.part(job.called[rank]),
                 tuple(analysis.name for analysis in wanted), bool(options.tables),
                 chosen[rank] if options.steps else None, None if options.tables else options.rules, options.strict,
-                needed,
+                needed, ask_step(job.lengths, left, options.steps),
             )
             for rank in left
         )  # fmt: skip

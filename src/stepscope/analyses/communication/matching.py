@@ -74,15 +74,16 @@ class Matching:
     def of(self, calls: Calls) -> tuple[Times, NDArray[np.int32]]:
         """Shortest duration on any rank and number of participants, of calls that were added; int64[n], int32[n]."""
         shortest, devices = np.zeros(calls["event"].size, np.int64), np.zeros(calls["event"].size, np.int32)
-        for kind, rows in by_kind(calls):
-            known = self._known[kind]
-            size, key = matched_size(kind, calls["bytes"][rows]), _natural(calls["key"][rows])
-            both = Groups.by(np.concatenate([known.bytes, size]), np.concatenate([known.key, key]))
-            at = np.empty(both.count.size, np.int64)
-            at[both.index[: known.key.size]] = np.arange(known.key.size)
-            found = at[both.index[known.key.size :]]
+        for rows, known, found in self._matched(calls):
             shortest[rows], devices[rows] = known.shortest[found], known.devices[found]
         return shortest, devices
+
+    def last(self, calls: Calls) -> NDArray[np.int64]:
+        """The rank that came last to each of the calls that were added; int64[n]."""
+        last = np.zeros(calls["event"].size, np.int64)
+        for rows, known, found in self._matched(calls):
+            last[rows] = known.last[found]
+        return last
 
     def part(self, groups: Collection[str]) -> Matching:
         """The collectives of some groups: what a rank of these needs to know."""
@@ -91,6 +92,16 @@ class Matching:
     def kinds(self) -> Iterator[tuple[Kind, MatchedCollectives]]:
         """The collectives of each group and kind."""
         yield from self._known.items()
+
+    def _matched(self, calls: Calls) -> Iterator[tuple[NDArray[np.int64], MatchedCollectives, NDArray[np.int64]]]:
+        """Rows of one kind, the collectives of that kind, and which of them each row is."""
+        for kind, rows in by_kind(calls):
+            known = self._known[kind]
+            size, key = matched_size(kind, calls["bytes"][rows]), _natural(calls["key"][rows])
+            both = Groups.by(np.concatenate([known.bytes, size]), np.concatenate([known.key, key]))
+            at = np.empty(both.count.size, np.int64)
+            at[both.index[: known.key.size]] = np.arange(known.key.size)
+            yield rows, known, at[both.index[known.key.size :]]
 
     def _merge(self, kind: Kind, new: MatchedCollectives) -> None:
         old = self._known.get(kind)

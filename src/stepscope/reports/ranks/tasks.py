@@ -10,6 +10,7 @@ from stepscope.analyses.communication.collective_transfers import calls_of, matc
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.analyses.registry import analyses
 from stepscope.analyses.shared.job_size import JobSize, job_size, used_devices
+from stepscope.cluster.critical.chosen import AskedStep, StepLengths, asked_step, step_lengths
 from stepscope.cluster.part import GroupPart, groups_of
 from stepscope.ingest.workers import WorkerDiedError, Workers, in_order
 from stepscope.model.errors import StepscopeError
@@ -36,12 +37,14 @@ class Survey:
         used: Numbers of its devices in use.
         steps: Its steps.
         groups: Its process groups.
+        lengths: Length of each of its steps.
     """
 
     calls: Calls
     used: list[int | None]
     steps: set[int]
     groups: list[GroupPart]
+    lengths: StepLengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class RankTask:
         rules: Which rules look for findings; None for none.
         strict: Let unexpected errors through.
         parts: What tables about all ranks need of it, by name.
+        path_step: What is asked about the critical path; None for nothing.
     """
 
     rank: int
@@ -71,13 +75,14 @@ class RankTask:
     rules: Settings | None
     strict: bool
     parts: tuple[str, ...] = ()
+    path_step: AskedStep | None = None
 
 
 def survey(task: tuple[int, Callable[[], Trace]]) -> Survey:
     """Look at a rank for the others."""
     with task[1]() as trace:
         steps = {row["step"] for row in trace.rows("SELECT step FROM steps")}
-        return Survey(trace.once(calls_of), used_devices(trace), steps, groups_of(trace))
+        return Survey(trace.once(calls_of), used_devices(trace), steps, groups_of(trace), step_lengths(trace))
 
 
 def analyse(task: RankTask) -> RankResult:
@@ -85,6 +90,7 @@ def analyse(task: RankTask) -> RankResult:
     with task.open() as trace:
         trace.state(job_size, task.job)
         trace.state(matching, task.collectives)
+        trace.state(asked_step, task.path_step)
         known = analyses()
         question = Question.of(trace, task.steps, task.strict, threads=1, parts=task.parts)
         diagnosing = None if task.rules is None else Diagnosing(task.rules, task.strict)

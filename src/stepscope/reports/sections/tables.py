@@ -56,10 +56,15 @@ def chosen(report: Contents, top: int) -> Section:
     blocks: list[Block] = []
     for name, table in report.tables.items():
         if report.computed(name):
-            columns = sorted(table.schema.columns, key=lambda column: column.type != "string")
+            columns = sorted(table.schema.columns, key=_order)
             grid = grid_of(table.records(), columns, "", top, name)
             blocks += [Line(table.schema.description, tone="plain"), replace(grid, whole=True)]
     return Section("Tables" if len(blocks) > 2 else "Table", tuple(blocks), ", ".join(report.selection.tables))
+
+
+def _order(column: Column) -> int:
+    """Texts first, for they tell what a row is about; but a name that rows may lack is long, and a detail."""
+    return 2 if column.name == "name" and column.nullable else int(column.type != "string")
 
 
 def grids(report: Contents, views: Sequence[View], top: int) -> tuple[Grid, ...]:
