@@ -19,6 +19,8 @@ _MODULES: Final = {"cuda": "torch.cuda", "rocm": "torch.cuda", "npu": "torch.npu
                    "mtia": "torch.mtia", "cpu": "torch.cpu"}  # fmt: skip
 _SETTINGS: Final = {"npu": "PYTORCH_NPU_ALLOC_CONF", "rocm": "PYTORCH_HIP_ALLOC_CONF",
                     "cuda": "PYTORCH_CUDA_ALLOC_CONF"}  # fmt: skip
+#: What multiplies matrices in 16 bits, by the vendors' names for it.
+_MATRIX_UNITS: Final = {"rocm": "matrix cores", "npu": "cube units", "xpu": "matrix engines"}
 
 
 def often(rate: float) -> str:
@@ -55,6 +57,11 @@ def on_stream(platform: str, stream: str) -> str:
 def torch_device(platform: str) -> str:
     """PyTorch's name of a platform's devices; CUDA's, which most programs are written with, where it is not known."""
     return torch_module(platform).rpartition(".")[2] if platform in _MODULES else "cuda"
+
+
+def matrix_units(platform: str) -> str:
+    """What a platform's vendor calls the units that multiply matrices; NVIDIA's name where it is not known."""
+    return _MATRIX_UNITS.get(platform, "tensor cores")
 
 
 def allocator_variable(platform: str) -> str:

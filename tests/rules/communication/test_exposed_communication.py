@@ -85,6 +85,13 @@ def test_remedies_are_those_of_the_collective_and_of_the_framework() -> None:
     assert "DistributedDataParallel" not in first("send_recv")
 
 
+@pytest.mark.parametrize(("group", "first"), [("default", "async_op"), ("pp", "--micro-batch-size 1")])
+def test_unnamed_sends_may_be_an_exchange_of_all_ranks(group: str, first: str) -> None:
+    (draft,) = drafts("COM001", given(some_calls(4, name="send_recv", group=group, bytes=-1), 0.1))
+    assert first in draft.actions[0].after
+    assert "--micro-batch-size 1" in draft.actions[-1].after
+
+
 def test_where_the_link_is_never_free_no_order_helps() -> None:
     (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.3), communication.link_share: 0.9})
     assert draft.change is None

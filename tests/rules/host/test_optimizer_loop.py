@@ -82,6 +82,7 @@ def test_without_a_marked_step_the_rule_abstains() -> None:
         ("", "cuda", "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"),
         ("Rprop", "cuda", "torch.optim.Rprop(model.parameters(), lr=lr, foreach=True)"),
         ("Adam", "npu", "import torch_npu\ntorch_npu.optim.NpuFusedAdam(model.parameters(), lr=lr)"),
+        ("Adagrad", "cuda", "torch.optim.Adagrad(model.parameters(), lr=lr, foreach=True)"),
         ("Adagrad", "npu", "torch.optim.Adagrad(model.parameters(), lr=lr, foreach=True)"),
     ],
 )

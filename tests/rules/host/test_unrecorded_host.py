@@ -5,13 +5,14 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.recording import recording
-from stepscope.signals.shared import idleness, job
+from stepscope.signals.shared import idleness, job, links
 
 MS = 1_000_000
 
 
-def given(share: float, *, calls: bool = False, work: bool = True) -> dict[object, object]:
+def given(share: float, *, calls: bool = False, work: bool = True, linked: bool = True) -> dict[object, object]:
     return {
+        links.linked: linked,
         recording.calls_known: calls,
         recording.work_known: work,
         recording.profiler: "kineto",
@@ -36,6 +37,13 @@ def test_less_just_misses() -> None:
 def test_with_launches_or_with_sums_alone_others_say_why() -> None:
     assert drafts("HST017", given(0.76, calls=True)) == []
     assert drafts("HST017", given(0.76, work=False)) == []
+
+
+def test_launches_that_are_tied_to_no_work_explain_nothing_either() -> None:
+    (draft,) = drafts("HST017", given(0.76, calls=True, linked=False))
+    assert draft.taken_ns == 76 * MS
+    assert all("ProfilerActivity" not in action.after for action in draft.actions)
+    assert drafts("HST017", given(0.2999, calls=True, linked=False)) == []
 
 
 def test_without_steps_the_rule_abstains() -> None:

@@ -70,6 +70,12 @@ def test_the_code_is_that_of_the_platform() -> None:
     assert 'torch.autocast("npu"' in draft.actions[0].after
 
 
+@pytest.mark.parametrize(("platform", "named"), [("cuda", True), ("other", True), ("npu", False), ("rocm", False)])
+def test_wording_is_of_tensor_cores_where_they_are_called_so(platform: str, named: bool) -> None:
+    (draft,) = drafts("KRN001", {**given(0.9, 0.5), job.platform: platform})
+    assert ("tensor cores" in draft.title, "tensor cores" in draft.summary) == (named, named)
+
+
 def test_a_model_that_only_infers_is_loaded_in_sixteen_bits() -> None:
     (draft,) = drafts("KRN001", {**given(0.9, 0.5), job.infers: True})
     assert draft.actions[0].after.endswith(".to(torch.bfloat16)")

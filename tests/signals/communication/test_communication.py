@@ -64,6 +64,20 @@ def test_collectives_side_by_side_are_exposed_once() -> None:
     assert Signals.of(facts.trace(rank=0))(communication.transfer_share) == 0.8
 
 
+@pytest.mark.parametrize(
+    ("group", "size", "transfer"),
+    [("default", None, [10, 300]), ("default", MIB, [10, 10]), ("pp", None, [10, 10])],
+)
+def test_sends_alike_are_those_of_a_known_group_or_size(group: str, size: int | None, transfer: list[int]) -> None:
+    """The same kernel exchanges between all ranks: another call says nothing of what that takes."""
+    facts = Facts()
+    facts.step(1, 0, 1_000)
+    for ts, dur in ((100, 10), (200, 300)):
+        event = facts.kernel("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", ts, dur, stream="20", kind="comm")
+        facts.row("collectives", event=event, group=group, collective="send_recv", bytes=size)
+    assert Signals.of(facts.trace(rank=0))(communication.calls).transfer.tolist() == transfer
+
+
 def test_the_shortest_participant_tells_transfer_from_waiting() -> None:
     parts = []
     for early in (600, 100):

@@ -42,6 +42,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.communication.communication import (
+    NO_GROUP,
     CollectiveCalls,
     calls,
     exposed_share,
@@ -145,6 +146,8 @@ _ASIDE = Action(
 _SHARDED = ("all_gather", "reduce_scatter")
 #: What a pipeline's bubble explains; gradients and parameters are reduced and gathered besides.
 _BETWEEN_STAGES = ("send", "recv", "send_recv")
+#: NCCL has one kernel for sends and receives, and for what is made of them.
+_ANY_EXCHANGE = " (an exchange between all ranks or between two: one kernel does both)"
 #: Where collectives run for this share of the step, there is too little compute to hide them.
 _FULL = 0.8
 #: Communication exposed for this share of the step is reported even if no compute is left to hide it.
@@ -167,6 +170,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     costly = np.argsort(-found.exposed_transfer, kind="stable")
     movable = (found.exposed > 0) & (found.dur <= _WAITED * found.transfer)
     kind = _costliest(found)
+    unnamed = kind == "send_recv" and bool(((found.bytes <= 0) & (found.group == NO_GROUP)).all())
     exposed = found.exposed_ns // found.steps
     busy = s.maybe(link_share)
     full = busy is not None and busy >= _FULL
@@ -175,9 +179,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         unsure += " It is at most that much: compute beside it may be among the events that were taken out."
     overlapping = Draft(
         title="Communication is not overlapped with compute",
-        summary=f"Exposed communication: {duration(exposed)} of each step ({percent(share)}), mostly {kind}, "
-        f"is not overlapped with compute.{unsure}",
-        actions=_actions(kind, s.maybe(megatron) is True),
+        summary=f"Exposed communication: {duration(exposed)} of each step ({percent(share)}), mostly {kind}"
+        f"{_ANY_EXCHANGE if unnamed else ''}, is not overlapped with compute.{unsure}",
+        actions=(_EXCHANGE, _STAGES) if unnamed else _actions(kind, s.maybe(megatron) is True),
         change=Change(overlapped=found.event[movable]) if movable.any() else None,
         most_ns=exposed,
         confidence=0.9 if found.known else 0.6,

@@ -49,8 +49,10 @@ _ADAM_MOVES, _SGD_MOVES, _LOOP_MOVES = 7, 5, 3
 _ADAM_KINDS = 5
 #: Kernels below this length mostly start and end; of these hardly anything is left.
 _TINY_NS, _TINY_LEFT = 5_000, 0.1
-#: Optimizers of torch.optim that take `fused=True`, and those with a fused version in torch_npu.optim.
-_FUSED: Final = ("Adagrad", "Adam", "AdamW", "SGD")
+#: Optimizers of torch.optim that take `fused=True` on CUDA and ROCm, the one that does so on the CPU alone (PyTorch
+#: 2.8), and those with a fused version in torch_npu.optim.
+_FUSED: Final = ("Adam", "AdamW", "SGD")
+_FUSED_ON_HOST: Final = (*_FUSED, "Adagrad")
 FUSED_FOR_NPUS: Final = ("Adadelta", "Adam", "AdamP", "AdamW", "BertAdam", "Lamb", "RMSprop", "RMSpropTF", "SGD")
 
 
@@ -101,7 +103,8 @@ def _actions(platform: str, name: str, on_device: bool) -> tuple[Action, ...]:
     fused = f"torch.optim.{named}(model.parameters(), lr=lr, fused=True)"
     if platform == "npu":
         fused = f"import torch_npu\ntorch_npu.optim.NpuFused{named}(model.parameters(), lr=lr)"
-    if named not in (FUSED_FOR_NPUS if platform == "npu" else _FUSED):
+    takers = FUSED_FOR_NPUS if platform == "npu" else _FUSED if on_device else _FUSED_ON_HOST
+    if named not in takers:
         return (replace(lists, text="Use an optimizer that works on lists of tensors"),)
     first = Action("Use a fused optimizer", before=before, after=fused, page="fused-optimizers")
     return (first,) if platform == "npu" or not on_device else (first, lists)

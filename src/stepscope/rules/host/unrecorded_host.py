@@ -1,19 +1,21 @@
 """The device idles for much of the step, and what it waits for is not recorded.
 
 ## What it finds
-Recordings of a device without the calls that launch its work, in which it is idle for a large part of the step.
+Recordings of a device without the calls that launch its work, or without the numbers that tie work to its call, in
+which it is idle for a large part of the step.
 
 ## Why it matters
 A device without work waits for the host: for a batch, for operators to be dispatched, for a number that was read. No
 faster kernel saves that, though the recording can't say which of these it is.
 
 ## How it decides
-No calls that launch device work are recorded, and idle time of unknown cause (`idle_causes`) is at least `min_share` of
-the typical step. There is no price, since the cause is unknown; it stands where it would if half of that time could be
+No calls that launch device work are recorded, or most work has none of its own (`links.linked`), and idle time of
+unknown cause (`idle_causes`) is at least `min_share` of the typical step. There is no price, since the cause is unknown; it stands where it would if half of that time could be
 saved.
 
 ## What to try
-Record the host as well: a few steps suffice to see what it does meanwhile.
+Record the host as well: a few steps suffice to see what it does meanwhile. Where it is recorded, give the file as the
+profiler wrote it, with the correlation numbers of calls and kernels.
 
 ## Known limits
 Idle time between steps that were found from repeated work may be a pause of the program that is meant.
@@ -24,28 +26,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
 from stepscope.rules.recording.no_host import ACTIONS
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.recording.recording import calls_known, profiler, work_known
 from stepscope.signals.shared.idleness import causes
 from stepscope.signals.shared.job import step_ns, steps
+from stepscope.signals.shared.links import linked
+
+_AS_WRITTEN = Action(
+    "Give the recording as the profiler wrote it, with the correlation numbers of calls and of device work",
+    page="recording",
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare idle time of unknown cause with the step, where no launches are recorded."""
-    if s(calls_known) or not s(work_known):
+    called = s(calls_known)
+    if not s(work_known) or (called and s(linked)):
         return
     share = s(causes).get("unknown", 0.0)
     if share < limits["min_share"]:
         return
     idle = round(share * s(step_ns))
     per = "each step" if s(steps) else "the time in which it is in use"
+    missing = "the numbers that tie work to its launches" if called else "recorded launches"
     yield Draft(
         title="The device idles, and what it waits for is not recorded",
-        summary=f"For {duration(idle)} of {per} ({percent(share)}) the device has nothing to do. Without recorded "
-        "launches it is unknown what the host does meanwhile: loading data, dispatching operators, waiting.",
-        actions=(ACTIONS.get(s(profiler), ACTIONS["any"]),),
+        summary=f"For {duration(idle)} of {per} ({percent(share)}) the device has nothing to do. Without {missing} "
+        "it is unknown what the host does meanwhile: loading data, dispatching operators, waiting.",
+        actions=(_AS_WRITTEN if called else ACTIONS.get(s(profiler), ACTIONS["any"]),),
         taken_ns=idle,
         waiting=True,
         confidence=0.5,

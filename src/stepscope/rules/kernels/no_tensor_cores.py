@@ -34,7 +34,7 @@ from stepscope.model.events.change import Change, Scaled, scaled_each
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.wording import torch_device
+from stepscope.rules.wording import matrix_units, torch_device
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_sixteen_bits
 from stepscope.signals.shared.job import device, infers, platform, recorded_steps
@@ -47,11 +47,13 @@ _TF32 = Action(
     page="amp",
 )
 #: By the class that takes most of the time.
-_TITLES: Final = {
-    "gemm": "Matrix multiplications run without tensor cores",
-    "convolution": "Convolutions run without tensor cores",
-    "attention": "Attention runs without tensor cores",
+_SUBJECTS: Final = {
+    "gemm": "Matrix multiplications run",
+    "convolution": "Convolutions run",
+    "attention": "Attention runs",
 }
+#: Vendors whose units multiply fp32 as well, more slowly than 16 bits.
+_WIDE_UNITS: Final = ("rocm", "npu", "xpu")
 #: TF32 is NVIDIA's type, HF32 Ascend's.
 _ROUNDED = " or rounded from it (TF32, HF32)"
 
@@ -71,11 +73,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         if beside
         else ""
     )
+    where = s(platform)
     yield Draft(
-        title=_TITLES[found.classes[0]],
+        title=f"{_SUBJECTS[found.classes[0]]} {'in fp32' if where in _WIDE_UNITS else 'without tensor cores'}",
         summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
-        f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on tensor "
-        f"cores it would be about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}."
+        f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on "
+        f"{matrix_units(where)} it would be about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}."
         f"{with_them}",
         actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),

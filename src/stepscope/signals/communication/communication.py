@@ -26,6 +26,8 @@ from stepscope.signals.signal import Signals, signal
 _PEERS_SQL: Final = "SELECT greatest(max(src), max(dst)) + 1 FROM comm_tasks WHERE link <> 'ON_CHIP'"
 #: What two ranks exchange.
 P2P: Final = ("send", "recv", "send_recv")
+#: What the table of calls has for a group that is not recorded.
+NO_GROUP: Final = "default"
 #: The host's thread that launched each collective does backward work if an autograd node or its engine ran there.
 _BACKWARD: Final = re.compile(r"autograd::engine|.*(Backward0|AccumulateGrad.*)\Z", re.DOTALL)
 
@@ -40,7 +42,8 @@ class CollectiveCalls(StepColumns):
         dur: int64[n], on this rank, waiting included.
         exposed: int64[n], the part of it behind which no compute ran.
         transfer: int64[n], the part of it that is transfer; all of it where nothing tells, but see `long`. A send or
-            receive waits for the other side by its nature: then it is what the quickest of the kind took for its size.
+            receive of known group or size waits for the other side by its nature: then it is what the quickest of the
+            kind took for its size.
         told: bool[n], whether the transfer is that: the library recorded it, or all participants' recordings are at
             hand. If not, it is no less than the transfer.
         long: bool[n], whether it lasts many times as long as its like (`long_calls.standing_out`), with no recording of
@@ -112,7 +115,8 @@ def calls(s: Signals) -> CollectiveCalls:
     enough = standing_out(names, groups, column["bytes"], transfer)
     long = ~told & (ranks == 1) & (enough < transfer)
     transfer = np.where(long, enough, transfer)
-    waits = np.isin(names, P2P) & ~told & ~long
+    # The kernel of a send is that of an exchange among all ranks as well: without group and size nothing is alike.
+    waits = np.isin(names, P2P) & ~told & ~long & ((column["bytes"] > 0) | (groups != NO_GROUP))
     for group, kind in {*zip(groups[waits].tolist(), names[waits].tolist(), strict=True)}:
         mine = np.flatnonzero(waits & (groups == group) & (names == kind))
         size, dur = np.maximum(column["bytes"][mine], 0), column["dur"][mine]
