@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.pricing import Priced
@@ -76,6 +77,17 @@ def test_a_known_cause_that_the_host_hides_is_shown_and_raises_what_has_no_price
     for cause in (priced("CAUSE", 900, removed=40_000), priced("OTHER", 900, removed=400_000)):
         found = ranked([cause, *others], 0.01)
         assert [(f.code, f.shown) for f in found] == [("A", True), ("SYM", True), (found[2].code, False)]
+
+
+@pytest.mark.parametrize(
+    ("cost", "removed", "told"),
+    [(20_000, 70_000, True), (20_000, 69_000, False), (30_000, 89_000, False), (20_000, None, False)],
+)
+def test_a_price_that_is_small_beside_what_is_taken_away_is_explained(
+    cost: int, removed: int | None, told: bool
+) -> None:
+    (found,) = ranked([priced("A", cost, removed=removed)], 0.01)
+    assert bool(found.notes) == told
 
 
 def test_such_a_cause_is_shown_too_where_others_leave_less_of_its_price() -> None:

@@ -21,6 +21,10 @@ _WAITING: Final = 0.5
 #: Something is known to be wrong with it where a cause of it takes so much away, which the step is not shorter by as
 #: long as the host takes as long. Half of that counts, since as much may be left in the way.
 _BEHIND: Final = 0.5
+#: What takes away so many times what the step is shorter by, and so much of the step more, would make readers wonder.
+_HIDDEN_TIMES: Final = 3
+_HIDDEN_SHARE: Final = 0.05
+_HIDDEN: Final = "Other work takes nearly as long, so that little of that shortens the step."
 _BESIDE: Final = "By itself that saves little of the step, since other work takes as long."
 
 
@@ -62,7 +66,8 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
             behind = round(_BEHIND * (found[other].removed_ns or 0))
             if cause.code in named and not cause.shown and behind > finding.placed_as_ns:
                 told[position] = replace(finding, placed_as_ns=max(behind, told[position].placed_as_ns or 0))
-                told[other] = replace(cause, shown=True, notes=(*cause.notes, _BESIDE))
+                notes = (note for note in cause.notes if note != _HIDDEN)
+                told[other] = replace(cause, shown=True, notes=(*notes, _BESIDE))
     return told
 
 
@@ -102,14 +107,23 @@ def _finding(one: Priced, least: float) -> Finding:
     if place is None and taken is not None:
         place = round((_WAITING if draft.waiting else _UNPRICED) * taken)
     with_others = one.together
+    notes = (with_others.text,) if with_others else ()
     return Finding(
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
         draft.confidence, evidence, draft.actions, taken_ns=taken,
         placed_as_ns=place, inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share,
         fate=draft.fate, recorded_share=draft.recorded_share if one.cost_ns is None else None,
         waiting=draft.waiting, together_ns=with_others.saved_ns if with_others else None,
-        together=with_others.codes if with_others else (), notes=(with_others.text,) if with_others else (),
+        together=with_others.codes if with_others else (), notes=(*((_HIDDEN,) if _hidden(one) else ()), *notes),
     )  # fmt: skip
+
+
+def _hidden(one: Priced) -> bool:
+    """Whether most of what a remedy takes away is hidden behind other work, so that its price is small beside it."""
+    if not one.cost_ns or not one.removed_ns or not one.step_ns:
+        return False
+    beside = one.removed_ns - one.cost_ns
+    return one.removed_ns >= _HIDDEN_TIMES * one.cost_ns and beside >= _HIDDEN_SHARE * one.step_ns
 
 
 def _left(one: Priced, finding: Finding, least: float) -> Finding:

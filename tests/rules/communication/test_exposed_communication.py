@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from comm_support import some_calls
@@ -7,7 +8,7 @@ from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind, Program
 from stepscope.model.trace import Trace
-from stepscope.signals.communication import communication, process_groups
+from stepscope.signals.communication import communication, pipeline, process_groups
 from stepscope.signals.communication.communication import CollectiveCalls
 from stepscope.signals.recording.enough import Verdict, verdict
 from stepscope.signals.shared.program import program
@@ -90,6 +91,16 @@ def test_unnamed_sends_may_be_an_exchange_of_all_ranks(group: str, first: str) -
     (draft,) = drafts("COM001", given(some_calls(4, name="send_recv", group=group, bytes=-1), 0.1))
     assert first in draft.actions[0].after
     assert "--micro-batch-size 1" in draft.actions[-1].after
+
+
+@pytest.mark.parametrize(("kind", "waits"), [("send_recv", False), ("all_reduce", True)])
+def test_what_stages_of_a_pipeline_wait_for_each_other_is_left_to_its_own_rule(kind: str, waits: bool) -> None:
+    one = pipeline.StageTimes("g", (0, 1), 0, 4.0, 2.0, 900, 100, True, np.zeros(0, np.int64))
+    calls = given(some_calls(6, name=kind), 0.3)
+    (draft,) = drafts("COM001", {**calls, communication.link_share: 0.9, pipeline.stage: one})
+    assert draft.waiting == waits
+    (draft,) = drafts("COM001", {**calls, communication.link_share: 0.9})
+    assert draft.waiting
 
 
 def test_where_the_link_is_never_free_no_order_helps() -> None:

@@ -26,7 +26,7 @@ def test_much_idle_time_without_launches_comes_before_small_savings() -> None:
     (draft,) = drafts("HST017", given(0.76))
     assert {"76.0 ms", "76.0 %"} <= set(figures(draft.summary))
     assert draft.taken_ns == 76 * MS
-    assert draft.waiting
+    assert (draft.placed_as_ns, draft.waiting) == (76 * MS, True)
 
 
 def test_less_just_misses() -> None:

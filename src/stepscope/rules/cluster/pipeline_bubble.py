@@ -14,7 +14,8 @@ Sends and receives in a pipeline's process group, or between two ranks that exch
 a job that trains. Exposed time of these calls beyond the transfer must reach `min_share` of the step on the rank that
 waits least of its stage. The transfer is what the library recorded, else the quickest call of the kind for its size.
 The price is three quarters of the ranks' mean bubble: what four times the micro-batches, or four chunks of layers per
-stage, remove. Where stages compute for different lengths of time, moving layers comes first.
+stage, remove. Where stages compute for different lengths of time, moving layers comes first: evenly divided, the step
+is as much shorter as the mean stage is than the longest, and the price is no less than that.
 
 ## What to try
 More micro-batches per step, smaller ones if the batch is to stay; interleaved stages; layers moved from the longest
@@ -79,8 +80,9 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     worst = max(shares, key=lambda rank: (shares[rank], -rank))
     if shares[worst] < limits["min_share"]:
         return
-    slowest, balance = _balance({rank: found[rank] for rank in lengths})
+    slowest, balance, even = _balance({rank: found[rank] for rank in lengths})
     uneven = balance >= limits["min_ratio"]
+    bubble = mean(found[rank].bubble_ns for rank in lengths)
     yield Draft(
         title="Stages of the pipeline wait for each other",
         summary=f"The pipeline's bubble: {_who(found, shares)} of the step in sends and receives for "
@@ -88,7 +90,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         + _micro_batches(found[worst])
         + (f" Stage {slowest} computes {balance:.2f} times as long as the shortest." if uneven else ""),
         actions=(_MOVE, _MORE, _INTERLEAVE, _FEWER) if uneven else (_MORE, _INTERLEAVE, _MOVE, _FEWER),
-        cost_ns=int((1 - _LEFT) * mean(found[rank].bubble_ns for rank in lengths)),
+        cost_ns=int(max((1 - _LEFT) * bubble, min((1 - even) * max(lengths.values()), bubble) if uneven else 0)),
         confidence=0.9 if found[worst].told else 0.7,
         events=found[worst].events,
         rows=tuple({"table": "collectives", "where": {"rank": rank}} for rank in list(lengths)[:4]),
@@ -121,17 +123,17 @@ def _micro_batches(one: StageTimes) -> str:
     return f" {number} micro-batches per step fill {one.stages} stages to {percent(1 - ideal)} at best."
 
 
-def _balance(found: Mapping[int, StageTimes]) -> tuple[int, float]:
-    """The stage that computes longest, and its time over the shortest one's; 1 where not all are recorded."""
+def _balance(found: Mapping[int, StageTimes]) -> tuple[int, float, float]:
+    """The stage that computes longest, its time over the shortest one's, and the mean over it; 1 where not recorded."""
     by_stage: dict[int, list[int]] = {}
     for one in found.values():
         if one.position is not None:
             by_stage.setdefault(one.position, []).append(one.compute_ns)
     times = {position: mean(values) for position, values in by_stage.items()}
     if len(times) < 2 or not min(times.values()):
-        return 0, 1.0
+        return 0, 1.0, 1.0
     slowest = max(times, key=lambda position: times[position])
-    return slowest, times[slowest] / min(times.values())
+    return slowest, times[slowest] / min(times.values()), mean(times.values()) / times[slowest]
 
 
 RULE = Rule(

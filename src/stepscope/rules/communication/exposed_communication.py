@@ -49,6 +49,7 @@ from stepscope.signals.communication.communication import (
     link_share,
     transfer_share,
 )
+from stepscope.signals.communication.pipeline import stage
 from stepscope.signals.communication.process_groups import megatron
 from stepscope.signals.recording.enough import Verdict, verdict
 from stepscope.signals.shared.program import program
@@ -217,7 +218,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         change=None,
         most_ns=None,
         taken_ns=exposed,
-        waiting=True,
+        # What a pipeline's stages wait for each other has a rule and a price of its own.
+        waiting=kind not in _BETWEEN_STAGES or s.maybe(stage) is None,
     )
     yield bound if full else replace(overlapping, instead=bound if share >= _LARGE else None)
 

@@ -10,8 +10,9 @@ faster kernel saves that, though the recording can't say which of these it is.
 
 ## How it decides
 No calls that launch device work are recorded, or most work has none of its own (`links.linked`), and idle time of
-unknown cause (`idle_causes`) is at least `min_share` of the typical step. There is no price, since the cause is unknown; it stands where it would if half of that time could be
-saved.
+unknown cause (`idle_causes`) is at least `min_share` of the typical step. The cause being unknown, there is no price.
+It stands where it would if all of that time could be saved: where a device waits so long for its host, faster kernels
+may save nothing.
 
 ## What to try
 Record the host as well: a few steps suffice to see what it does meanwhile. Where it is recorded, give the file as the
@@ -58,6 +59,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         "it is unknown what the host does meanwhile: loading data, dispatching operators, waiting.",
         actions=(_AS_WRITTEN if called else ACTIONS.get(s(profiler), ACTIONS["any"]),),
         taken_ns=idle,
+        placed_as_ns=idle,
         waiting=True,
         confidence=0.5,
         rows=({"table": "idle_causes", "where": {"cause": "unknown"}},),

@@ -73,13 +73,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         if beside
         else ""
     )
-    where = s(platform)
+    where, after = s(platform), int((found.dur * found.factor).sum()) // s(recorded_steps)
     yield Draft(
         title=f"{_SUBJECTS[found.classes[0]]} {'in fp32' if where in _WIDE_UNITS else 'without tensor cores'}",
         summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
         f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on "
-        f"{matrix_units(where)} it would be about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}."
-        f"{with_them}",
+        f"{matrix_units(where)} it would be about {duration(after)}.{with_them}",
         actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),
         events=found.longest,

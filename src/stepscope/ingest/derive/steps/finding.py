@@ -15,21 +15,12 @@ from stepscope.ingest.derive.steps.requests import request_steps
 from stepscope.ingest.derive.steps.rounds import round_steps
 from stepscope.ingest.derive.steps.sequences import inferred_steps
 from stepscope.ingest.derive.steps.step import HostStep
+from stepscope.ingest.derive.steps.use import in_use
 from stepscope.store.staging import Staging
 
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
-#: From the launch of the first device work, or its start where that is not recorded, to the end of the last.
-_USE_SQL: Final = """
-WITH work AS (
-    SELECT e.ts, e.ts + coalesce(e.dur, 0) AS stop, e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
-    WHERE e.category <> 'sync' AND k.kind IS DISTINCT FROM 'sync'
-), first AS (SELECT * FROM work ORDER BY ts, stop LIMIT 1)
-SELECT least(min(ts), (
-    SELECT min(h.ts) FROM raw_events h JOIN tracks t USING (track), first
-    WHERE t.kind = 'host' AND h.correlation = first.correlation AND h.correlation > 0
-        AND h.category IN ('launch', 'runtime', 'sync', 'copy', 'set') AND h.ts <= first.ts
-)), max(stop) FROM work
-"""
+#: What shows that the host is recorded.
+_OF_HOST: Final = ("op", "launch", "runtime", "sync")
 #: Sources of steps in order of precedence: what must be recorded, the search, and the value of column `source`.
 SOURCES: Final = (
     ("profiler", recorded_steps, "step", None),
@@ -77,9 +68,7 @@ def find_steps(staging: Staging, overview: Overview) -> tuple[str, list[HostStep
     first, last = staging.one(_SPAN_SQL)
     if first is None:
         return "whole", []
-    launched, ran = staging.one(_USE_SQL)
-    if ran is not None:
-        first, last = launched, max(ran, launched + 1)
+    first, last = in_use(staging, overview.on_host(*_OF_HOST)) or (first, last)
     return "whole", [HostStep("whole recording", None, first, last - first)]
 
 
