@@ -119,8 +119,12 @@ def _finding(one: Priced, least: float) -> Finding:
 
 
 def _hidden(one: Priced) -> bool:
-    """Whether most of what a remedy takes away is hidden behind other work, so that its price is small beside it."""
-    if not one.cost_ns or not one.removed_ns or not one.step_ns:
+    """Whether most of what a remedy takes away is hidden behind other work, so that its price is small beside it.
+
+    What is moved beside compute may save little since that needs its result.
+    """
+    moved = one.draft.change is not None and one.draft.change.overlapped.size
+    if moved or not one.cost_ns or not one.removed_ns or not one.step_ns:
         return False
     beside = one.removed_ns - one.cost_ns
     return one.removed_ns >= _HIDDEN_TIMES * one.cost_ns and beside >= _HIDDEN_SHARE * one.step_ns
