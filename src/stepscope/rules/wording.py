@@ -20,7 +20,7 @@ _MODULES: Final = {"cuda": "torch.cuda", "rocm": "torch.cuda", "npu": "torch.npu
 _SETTINGS: Final = {"npu": "PYTORCH_NPU_ALLOC_CONF", "rocm": "PYTORCH_HIP_ALLOC_CONF",
                     "cuda": "PYTORCH_CUDA_ALLOC_CONF"}  # fmt: skip
 #: What multiplies matrices in 16 bits, by the vendors' names for it.
-_MATRIX_UNITS: Final = {"rocm": "matrix cores", "npu": "cube units", "xpu": "matrix engines"}
+_TENSOR_CORES: Final = {"rocm": "matrix cores", "npu": "cube units", "xpu": "matrix engines"}
 
 
 def often(rate: float) -> str:
@@ -59,9 +59,9 @@ def torch_device(platform: str) -> str:
     return torch_module(platform).rpartition(".")[2] if platform in _MODULES else "cuda"
 
 
-def matrix_units(platform: str) -> str:
+def tensor_cores(platform: str) -> str:
     """What a platform's vendor calls the units that multiply matrices; NVIDIA's name where it is not known."""
-    return _MATRIX_UNITS.get(platform, "tensor cores")
+    return _TENSOR_CORES.get(platform, "tensor cores")
 
 
 def allocator_variable(platform: str) -> str:

@@ -34,7 +34,7 @@ from stepscope.model.events.change import Change, Scaled, scaled_each
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.wording import matrix_units, torch_device
+from stepscope.rules.wording import tensor_cores, torch_device
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_sixteen_bits
 from stepscope.signals.shared.job import device, infers, platform, recorded_steps
@@ -78,7 +78,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title=f"{_SUBJECTS[found.classes[0]]} {'in fp32' if where in _WIDE_UNITS else 'without tensor cores'}",
         summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
         f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on "
-        f"{matrix_units(where)} it would be about {duration(after)}.{with_them}",
+        f"{tensor_cores(where)} it would be about {duration(after)}.{with_them}",
         actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),
         events=found.longest,
