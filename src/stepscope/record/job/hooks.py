@@ -35,6 +35,7 @@ def install(recorder: Recorder) -> None:
         return asked(self)
 
     iterators.__next__ = next_batch
+    recorder.models.see(torch.nn.Module)
     if recorder.settings.profiler == "torch":
         recorder.others.see(profiler.profile)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import gc
+import functools
+import weakref
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Final
+
+#: So many modules are noted before those that are gone are forgotten.
+_FEW: Final = 4096
 
 
 class CallMark:
@@ -28,7 +32,10 @@ class CallMark:
 
 
 class Models:
-    """The hooks of the modules found so far.
+    """The modules made so far, and hooks of some.
+
+    Each is noted when it is made or unpickled. The garbage collector knows them as well, but also tuples that another
+    thread is just filling: that thread fails where somebody looks at them.
 
     Args:
         called: What to do when a module is called, with its identity.
@@ -37,12 +44,40 @@ class Models:
     def __init__(self, called: Callable[[Hashable], None]) -> None:
         self._mark = CallMark(called)
         self._handles: dict[int, Any] = {}
+        self._made: list[weakref.ref[Any]] = []
+        self._most = _FEW
+
+    def see(self, module: Any) -> None:
+        """Start to note modules.
+
+        Args:
+            module: `torch.nn.Module`.
+        """
+        for name in ("__init__", "__setstate__"):
+            if original := getattr(module, name, None):
+                setattr(module, name, self._noting(original))
+
+    def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def wrapper(module: Any, *args: Any, **kwargs: Any) -> Any:
+            self._made.append(weakref.ref(module))
+            if len(self._made) > self._most:
+                self._forget()
+            return original(module, *args, **kwargs)
+
+        return wrapper
+
+    def _forget(self) -> None:
+        """Keep no more than twice as many notes as there are modules."""
+        noted = len(self._made)
+        left = [one for one in self._made[:noted] if one() is not None]
+        self._made[:noted] = left
+        self._most = max(_FEW, 2 * len(left))
 
     def look(self, depth: int) -> None:
         """Hook the modules that lie in no other, and those within them to a depth."""
-        import torch
-
-        found = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module)]
+        noted = [one() for one in list(self._made)]
+        found = list({id(one): one for one in noted if one is not None}.values())
         children = {id(child) for one in found for child in one.__dict__.get("_modules", {}).values()}
         level = [one for one in found if id(one) not in children]
         for _ in range(depth + 1):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from stepscope.record.job.recorder import Recorder
 
-#: Seconds until the first look; every next one comes after twice as long, since a look takes about 50 ms.
+#: Seconds until the first look; every next one comes after twice as long, since steps are rarely found later.
 _FIRST_LOOK_S: Final = 0.5
 #: Looks at models that lie in no other before those within them are looked at, too.
 _LOOKS_AT_ROOTS: Final = 3
