@@ -117,12 +117,17 @@ def _uneven_stage(job: SimJob, rng: Random) -> Planted:
 
 def _uneven_experts(job: SimJob, rng: Random) -> Planted:
     rank = rng.randrange(job.ranks)
-    uneven = replace(job, experts=True, busy_rank=rank, busy_factor=rng.uniform(1.4, 3))
+    uneven = replace(_expert(job), busy_rank=rank, busy_factor=rng.uniform(1.4, 3))
     return Planted("uneven experts", uneven, codes=("CLU004",), ranks=(rank,))
 
 
 def _even_experts(job: SimJob, _: Random) -> Planted:
-    return Planted("even experts, healthy", replace(job, experts=True))
+    return Planted("even experts, healthy", _expert(job))
+
+
+def _expert(job: SimJob) -> SimJob:
+    """Experts over all ranks; on several hosts the network is as fast as links are, or it would be what costs most."""
+    return replace(job, experts=True, network_bandwidth=4 * job.network_bandwidth)
 
 
 #: All kinds; those without a culprit are healthy.

@@ -46,7 +46,7 @@ class Sent(Executor):
         rank = task.rank if isinstance(task, RankTask) else task[0]
         found = pickle.loads(self._kept[function.__name__, rank % _RECORDED])
         done: Future[Any] = Future()
-        done.set_result(_surveyed(found, rank, self._ranks) if isinstance(found, Survey) else _analysed(found, rank))
+        done.set_result(_surveyed(found, rank, self._ranks) if isinstance(found, Survey) else renamed(found, rank))
         return done
 
 
@@ -56,7 +56,8 @@ def _surveyed(found: Survey, rank: int, ranks: int) -> Survey:
     return replace(found, calls=calls, groups=groups)
 
 
-def _analysed(found: RankResult, rank: int) -> RankResult:
+def renamed(found: RankResult, rank: int) -> RankResult:
+    """What was found on one rank, as if it had been found on another; changes what it is given."""
     diagnosing = found.diagnosing
     assert diagnosing is not None
     for kept in (diagnosing._sealed, diagnosing._sealed_whole):

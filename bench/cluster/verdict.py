@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.cluster.compact import compact
+from bench.cluster.examining import NAMING, examined
 from bench.cluster.planted import Planted
+from bench.cluster.standins import represented
+from stepscope.cluster.job import JobParts
+from stepscope.cluster.tables import JOB_TABLES
 from stepscope.ingest import Options, open_trace
+from stepscope.ingest.workers import processes
 from stepscope.model.table import Table
-from stepscope.reports.build import ReportOptions, build_report
-from stepscope.rules.engine import diagnose
+from stepscope.reports.ranks.tasks import memory_of
 from stepscope.rules.finding import Finding
 from stepscope.simulate import simulate
 
@@ -25,24 +30,41 @@ class Verdict:
 
     Attributes:
         planted: What was wrong.
-        first: Whether the first finding of all names the culprit; of a healthy job, whether none names anybody.
+        first: Whether the first finding of all names the culprit; of a healthy job, whether none names anybody. None
+            where no rule was asked.
         table: The same of the first row of `slow_ranks` or `slow_links`; None where these are not about it.
         said: The first findings.
     """
 
     planted: Planted
-    first: bool
+    first: bool | None
     table: bool | None
     said: str
 
 
-def verdict(planted: Planted) -> Verdict:
-    """Simulate a job, write it, read it and diagnose it."""
+def verdict(planted: Planted, read: int = 0) -> Verdict:
+    """Simulate a job, write it, read it and diagnose it.
+
+    Args:
+        planted: The job.
+        read: How many ranks are read, and stand in for the others; 0 for all.
+    """
+    if 0 < read < planted.job.ranks:
+        return judged(planted, *_with_tables(*represented(planted, read)))
     with tempfile.TemporaryDirectory() as folder:
         simulate(planted.job, Path(folder) / "job", planted.format)
         with open_trace(Path(folder) / "job", Options(store=Path(folder) / "store")) as trace:
-            tables = build_report(trace, ReportOptions(tables=("slow_ranks", "slow_links"), strict=True)).tables
-            return judged(planted, diagnose(trace, strict=True).shown, tables)
+            found = examined(trace, processes(planted.job.ranks, memory_of(trace.recordings)))
+            return judged(planted, *_with_tables(*found))
+
+
+def of_tables(planted: Planted) -> Verdict:
+    """What the tables say of a job that is simulated, but neither written nor read."""
+    return replace(judged(planted, *_with_tables((), compact(planted.job))), first=None)
+
+
+def _with_tables(shown: Sequence[Finding], job: JobParts) -> tuple[Sequence[Finding], Mapping[str, Table]]:
+    return shown, {name: JOB_TABLES[name].run(job) for name in NAMING}
 
 
 def judged(planted: Planted, shown: Sequence[Finding], tables: Mapping[str, Table]) -> Verdict:

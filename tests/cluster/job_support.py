@@ -15,13 +15,13 @@ TIMES = RankTimes(2, 10_000_000, 6_000_000, 3_000_000, 0, 1_000_000, 0)
 
 
 def calls(rank, durations, stops, group="0", name="all_reduce", size=1 << 20) -> dict[str, Any]:
-    """Calls of one collective after the other, with these durations and ends, in typical steps."""
+    """Calls of one collective after the other, with these durations and ends, in the typical steps of `TIMES`."""
     number = len(durations)
     return {
         "rank": np.full(number, rank, np.int32), "event": np.arange(number), "device": np.zeros(number, np.int32),
         "group": np.array([group] * number), "collective": np.array([name] * number), "bytes": np.full(number, size),
         "dur": np.array(durations, np.int64), "stop": np.array(stops, np.int64), "typical": np.ones(number, np.bool_),
-        "key": np.arange(number),
+        "key": np.arange(number), "step": np.arange(number) % TIMES.steps,
     }  # fmt: skip
 
 

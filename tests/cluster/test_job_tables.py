@@ -53,14 +53,29 @@ def test_the_rank_that_comes_last_makes_the_others_wait():
     ids=["idles", "just misses idling", "computes", "just misses computing"],
 )
 def test_the_reason_is_what_differs_from_the_others(times, reason):
-    parts = job([[100_000], *[[400_000]] * 3], times={0: times})
+    parts = job([[100_000] * 2, *[[400_000] * 2] * 3], times={0: times})
     assert slow_ranks(parts).records()[0]["reason"] == reason
 
 
 def test_waits_below_a_hundredth_of_the_step_make_no_rank_slow():
-    for wait, slow in ((200_000, True), (199_000, False)):  # over two steps of 10 ms
-        parts = job([[100_000], *[[100_000 + wait]] * 3])
+    for wait, slow in ((100_000, True), (99_000, False)):  # in each of two steps of 10 ms
+        parts = job([[100_000] * 2, *[[100_000 + wait] * 2] * 3])
         assert any(slow_ranks(parts).column("slow")) is slow
+
+
+@pytest.mark.parametrize(
+    ("steps", "late", "slow"),
+    [(1, 1, True), (2, 2, True), (2, 1, False), (3, 3, True), (3, 2, False), (9, 3, True), (9, 2, False)],
+)
+def test_a_rank_is_slow_that_is_late_in_three_steps_or_all(steps, late, slow):
+    """The others wait 5 ms for rank 1 in each of the last steps, so that the mean is more than 1 % of 10 ms."""
+    waits = [0] * (steps - late) + [5_000_000] * late
+    parts = job([[100_000 + wait for wait in waits], [100_000] * steps, *[[100_000 + wait for wait in waits]] * 2])
+    for rank in range(4):
+        parts.times[rank] = replace(TIMES, steps=steps)
+    matched = next(known for _, known in parts.collectives.kinds())
+    matched.step[:] = matched.key
+    assert [row["rank"] for row in slow_ranks(parts).records() if row["slow"]] == [1] * slow
 
 
 def test_ranks_recorded_at_other_steps_are_not_matched():

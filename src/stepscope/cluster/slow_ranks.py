@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from statistics import median
 from typing import Final
 
 import numpy as np
 
+from stepscope.analyses.shared.grouping import Groups
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.part import RankTimes
 from stepscope.cluster.robust import DEVIATIONS, usual
@@ -17,6 +18,8 @@ from stepscope.model.tables import RANK
 
 #: What costs less of a step is not worth looking for.
 _LEAST: Final = 0.01
+#: Noise makes a rank late in one step or another; in so many, or all where there are fewer, hardly ever the same one.
+_STEPS: Final = 3
 #: From here on msprof-analyze calls computing and idle times of ranks different.
 _DIFFERENT: Final = 1.05
 
@@ -28,8 +31,8 @@ SLOW_RANKS: Final = TableSchema(
     (
         RANK,
         text("host", "Its host; null if not recorded.", nullable=True),
-        flag("slow", "Whether the others wait for it 1 % of the step or more, and much longer than for most ranks "
-             "(five deviations above the median)."),
+        flag("slow", "Whether the others wait for it 1 % of the step or more, on average and in three steps, or in all "
+             "of fewer, and much longer than for most ranks (five deviations above the median)."),
         text("reason", "What is different: `compute` takes 5 % longer than on the others; `host`: its device idles or "
              "copies longer, by 1 % of the step; `link or unknown`: neither. Null for others.", nullable=True),
         ns("caused_ns", "Mean time per step that the others of its groups wait for it.", nullable=True),
@@ -52,9 +55,11 @@ SLOW_RANKS: Final = TableSchema(
 def slow_ranks(job: JobParts) -> Table:
     """The ranks, the one that others wait for most first."""
     caused, last, part = _awaited(job)
-    steps = {rank: times.steps for rank, times in job.times.items()}
-    per_step = {rank: caused[rank] // steps[rank] for rank in steps}
-    slow = _outliers(per_step, job.times)
+    per_step = {rank: sum(caused[rank].values()) // times.steps for rank, times in job.times.items()}
+    late = {
+        rank: sum(ns >= _LEAST * times.step_ns for ns in caused[rank].values()) for rank, times in job.times.items()
+    }
+    slow = {rank for rank in _outliers(per_step, job.times) if late[rank] >= min(_STEPS, job.times[rank].steps)}
     others = [times for rank, times in job.times.items() if rank not in slow] or list(job.times.values())
     compute = median(times.compute_ns for times in others) if others else 0
     idle = median(times.idle_ns + times.exposed_copy_ns for times in others) if others else 0
@@ -76,16 +81,18 @@ def slow_ranks(job: JobParts) -> Table:
     return Table.from_rows(SLOW_RANKS, rows)
 
 
-def _awaited(job: JobParts) -> tuple[Counter[int], Counter[int], Counter[int]]:
-    """By rank: how long the others waited for it in typical steps in ns, in how many collectives, and of how many."""
-    caused, last, part = Counter[int](), Counter[int](), Counter[int]()
+def _awaited(job: JobParts) -> tuple[dict[int, Counter[int]], Counter[int], Counter[int]]:
+    """By rank: by typical step how long the others waited for it in ns; in how many collectives, and of how many."""
+    caused, last, part = defaultdict[int, Counter[int]](Counter), Counter[int](), Counter[int]()
     for (group, _), known in job.collectives.kinds():
         mine = (known.devices > 1) & (known.typical > 0)
         waited = (known.total - known.shortest * known.devices)[mine] // (known.devices[mine] - 1)
-        for rank in np.unique(known.last[mine]).tolist():
-            those = known.last[mine] == rank
-            caused[rank] += int(waited[those].sum())
-            last[rank] += int(np.count_nonzero(those))
+        ranks, steps = known.last[mine], known.step[mine]
+        each = Groups.by(ranks, steps)
+        columns = (ranks[each.first], steps[each.first], each.sum(waited), each.count)
+        for rank, step, time, calls in zip(*(column.tolist() for column in columns), strict=True):
+            caused[rank][step] += time
+            last[rank] += calls
         for rank, groups in job.called.items():
             if group in groups:
                 part[rank] += int(np.count_nonzero(mine))
@@ -101,6 +108,12 @@ def _outliers(caused: dict[int, int], times: dict[int, RankTimes]) -> set[int]:
         for rank, value in caused.items()
         if value >= _LEAST * times[rank].step_ns and value > middle + DEVIATIONS * deviation
     }
+
+
+def _repeatedly(caused: Counter[int], times: RankTimes) -> bool:
+    """Whether the others wait for a rank in several of its steps."""
+    late = sum(waited >= _LEAST * times.step_ns for waited in caused.values())
+    return late >= min(_STEPS, times.steps)
 
 
 def _reason(compute: float | None, excess: float) -> str:

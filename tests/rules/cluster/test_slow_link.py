@@ -66,6 +66,18 @@ def test_the_fastest_recording_of_a_group_counts() -> None:
     assert job_drafts("CLU002", late) == []
 
 
+def test_of_many_ranks_of_a_group_the_first_are_named() -> None:
+    found: dict[int, dict[Any, Any]] = {}
+    for first in range(0, 48, 12):
+        ns = 2_000_000 if first == 12 else 1_000_000
+        group = LikeCollectives(str(list(range(first, first + 12))), "all_reduce", 10_000_000, 12, 3.0, ns, 0.5)
+        found[first] = {pairs: (), groups: (group,), job.platform: "cuda"}
+    (draft,) = job_drafts("CLU002", found)
+    assert {"12", "19"} <= set(figures(draft.summary))
+    assert "20" not in figures(draft.summary)
+    assert draft.cost_ns == 1_500_000
+
+
 def test_a_little_slower_just_misses() -> None:
     assert job_drafts("CLU002", ring(124_000)) == []
     assert len(job_drafts("CLU002", ring(126_000))) == 1

@@ -24,7 +24,7 @@ from stepscope.model.trace import Trace
 #: those of one kind, negatively.
 _CALLS_SQL: Final = """
 SELECT c.rank, c.event, coalesce(k.device, -1)::INTEGER AS device, c."group", c.collective,
-    coalesce(c.bytes, -1) AS bytes, k.dur, k.ts + k.dur AS stop,
+    coalesce(c.bytes, -1) AS bytes, k.dur, k.ts + k.dur AS stop, coalesce(k.step, -1) AS step,
     coalesce((c.rank, k.step) IN (SELECT (rank, step) FROM steps WHERE typical), false) AS typical, coalesce(c.seq,
         -row_number() OVER (PARTITION BY c.rank, k.device, c."group", c.collective ORDER BY k.ts, c.event)) AS key
 FROM collectives c JOIN ({work}) k ON k.rank = c.rank AND k.event = c.event

@@ -33,6 +33,7 @@ class MatchedCollectives:
         total: int64[n], sum of their durations.
         last: int64[n], the rank on which it was shortest: all others waited for it.
         typical: int64[n], 1 if it lies in a typical step of every rank, else 0.
+        step: int64[n], the step that it lies in on the rank `last`; -1 for none.
     """
 
     bytes: NDArray[np.int64]
@@ -42,6 +43,7 @@ class MatchedCollectives:
     total: Times
     last: NDArray[np.int64]
     typical: NDArray[np.int64]
+    step: NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -67,6 +69,7 @@ class Matching:
             new = MatchedCollectives(
                 size[each.first], key[each.first], dur[shortest], devices.count, each.sum(dur),
                 calls["rank"][rows][shortest].astype(np.int64), each.least(calls["typical"][rows].astype(np.int64)),
+                calls["step"][rows][shortest].astype(np.int64),
             )  # fmt: skip
             self._merge(kind, new)
         return frozenset(groups)
@@ -114,7 +117,7 @@ class Matching:
         self._known[kind] = MatchedCollectives(
             columns["bytes"][both.first], columns["key"][both.first], columns["shortest"][shortest],
             both.sum(columns["devices"]), both.sum(columns["total"]), columns["last"][shortest],
-            both.least(columns["typical"]),
+            both.least(columns["typical"]), columns["step"][shortest],
         )  # fmt: skip
 
 

@@ -46,6 +46,8 @@ _STATE = {
 _STATE_CUDA = (
     "nvidia-smi nvlink --errorcounters; ibstat; ibdiagnet\nnccl-tests/build/all_reduce_perf -b 8M -e 1G -f 2 -g 8"
 )
+#: Ranks of a group that are named.
+_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +126,18 @@ def _slow_groups(found: list[LikeCollectives], limits: Limits) -> Iterator[_Slow
             if usual < (1 - limits["min_drop"]) * group.ns:
                 lost = (group.ns - usual) * group.count * group.exposed
                 members = tuple(int(rank) for rank in group.ranks.strip("[]").split(",") if rank.strip())
-                one = _Slow(f"ranks {group.ranks}", usual / group.ns, group.bytes * 1e9 / group.ns, lost, members)
-                slow[one.what].append(one)
+                one = _Slow(_named(members), usual / group.ns, group.bytes * 1e9 / group.ns, lost, members)
+                slow[group.ranks].append(one)
     for sizes in slow.values():
         # Collectives of all sizes and kinds go over the same link: it costs what they lose together.
         costliest = max(sizes, key=lambda one: one.cost_ns)
         yield replace(costliest, cost_ns=sum(one.cost_ns for one in sizes))
+
+
+def _named(members: tuple[int, ...]) -> str:
+    """The ranks of a group in words: all of them would fill a page where they are many."""
+    more = f", ... ({len(members)} in all)" if len(members) > _NAMED else ""
+    return f"ranks [{', '.join(map(str, members[:_NAMED]))}{more}]"
 
 
 RULE = Rule(
