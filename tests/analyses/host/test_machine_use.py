@@ -36,6 +36,16 @@ def test_with_too_few_of_these_the_recorded_time_counts() -> None:
     assert used(facts) == [("processors", "busy", "cores", 3, 5.0, 5.0, 4.0, 6.0, True)]
 
 
+@pytest.mark.parametrize(("workers", "count", "mean"), [([2] * 9 + [0] * 4, 6, 1.0), ([0] * 13, 8, 22 / 8)])
+def test_what_comes_after_the_loader_workers_is_no_loop(workers: list[float], count: int, mean: float) -> None:
+    facts = two_seconds()
+    busy = [5, 5, 5, 1, 1, 1, 1, 1, 1, 8, 8, 8, 8]
+    at = [0.2, 0.6, 1, *range(3, 13)]
+    add_samples(facts, {BUSY: busy, ("job", "loader workers", "count"): workers}, at=at, recording=[0, 1, 2])
+    [found] = [row for row in used(facts) if row[0] == "processors"]
+    assert found[3:5] == (count, pytest.approx(mean))
+
+
 def test_too_few_samples_or_none_make_no_table() -> None:
     facts = two_seconds()
     add_samples(facts, {BUSY: 1}, at=[0.1, 0.5, 1.5], recording=[0, 1, 2])

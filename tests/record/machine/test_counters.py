@@ -100,9 +100,32 @@ def test_a_job_is_its_tree_of_processes(tmp_path: Path) -> None:
 def test_totals_do_not_fall_when_a_worker_ends(tmp_path: Path) -> None:
     job = JobProcesses(10, put(tmp_path, JOB))
     job.read(frozenset())
-    put(tmp_path, process(11, 10, command="python train.py", children="", read=550, threads=((11, 120, 50),)))
+    put(tmp_path, process(11, 10, command="python train.py", children="", read=850, threads=((11, 120, 50),)))
     found = job.read(frozenset())
     assert (found["processes"], found["workers"], found["read_bytes"], found["ran_ns"]) == (2, 0, 850, 168)
+
+
+def test_reads_of_a_worker_that_ended_count_once(tmp_path: Path) -> None:
+    job = JobProcesses(10, put(tmp_path, JOB))
+    assert job.read(frozenset())["read_bytes"] == 800
+    # Linux adds the 300 of the worker, and 20 that nobody saw, to its parent, which has read 50 more.
+    put(tmp_path, process(11, 10, command="python train.py", children="", read=870, threads=((11, 120, 50),)))
+    assert [job.read(frozenset())["read_bytes"] for _ in range(2)] == [870, 870]
+
+
+def test_the_kind_of_a_virtual_disk_is_unknown(tmp_path: Path) -> None:
+    mounts = "22 1 254:0 / / rw - ext4 /dev/vda rw\n"
+    roots = put(tmp_path, {"proc/self/mountinfo": mounts, "sys/block/vda/queue/rotational": "1\n"})
+    (tmp_path / "sys/dev/block").mkdir(parents=True)
+    (tmp_path / "sys/dev/block/254:0").symlink_to("../../devices/pci0/block/vda")
+    opened = tmp_path / "proc/5/fd"
+    opened.mkdir(parents=True)
+    (opened / "3").symlink_to("/data.bin")
+    storage = Storage(roots)
+    storage.look([5], mapped=False)
+    storage.read()
+    described = storage.describe("/")
+    assert (described["kind"], described["disk"]) == ("unknown", "vda")
 
 
 def test_files_on_their_storage(tmp_path: Path) -> None:

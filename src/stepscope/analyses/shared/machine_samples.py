@@ -67,6 +67,7 @@ def machine_series(trace: Trace) -> MachineSeries:
         raise MissingInputError.of("machine")
     [extent] = trace.rows(_EXTENT_SQL)
     apart, inside = _intervals(rows, extent["first"] or 0, extent["last"] or 0)
+    apart = _with_workers(rows, apart, inside)
     chosen = apart if len(apart) >= _ENOUGH else inside
     if len(chosen) < _FEWEST:
         raise MissingInputError.of("machine")
@@ -75,6 +76,16 @@ def machine_series(trace: Trace) -> MachineSeries:
         rows["subject"][mine], rows["series"][mine], rows["unit"][mine], rows["value"][mine].astype(np.float64),
         chosen is apart, len(chosen),
     )  # fmt: skip
+
+
+def _with_workers(rows: dict[str, NDArray[Any]], apart: list[int], inside: list[int]) -> list[int]:
+    """Of a loop that had loader workers while it was recorded, the times at which it has some; else all."""
+    mine = (rows["subject"] == "job") & (rows["series"] == "loader workers")
+    workers = dict(zip(rows["ts"][mine].tolist(), rows["value"][mine].tolist(), strict=True))
+    recorded = [workers[ts] for ts in inside if ts in workers]
+    if not recorded or np.median(recorded) == 0:
+        return apart
+    return [ts for ts in apart if workers.get(ts, 1) > 0]
 
 
 def _intervals(rows: dict[str, NDArray[Any]], first: int, last: int) -> tuple[list[int], list[int]]:

@@ -53,7 +53,9 @@ class JobProcesses:
         now: dict[str, int] = {"processes": 0, "threads": 0, "workers": 0, "resident": 0, "blocked": 0}
         mains: dict[str, list[int]] = {}
         left, self.pids, self.workers = _THREADS, [], []
-        for pid, stat in self._tree():
+        tree = list(self._tree())
+        self._credit({(pid, int(stat[19])) for pid, stat in tree})
+        for pid, stat in tree:
             key = (pid, int(stat[19]))
             known = self._known.get(key)
             if known is None:
@@ -119,6 +121,16 @@ class JobProcesses:
             if len(value) >= 2:
                 found[thread] = (value[0], value[1])
         return found
+
+    def _credit(self, there: set[tuple[int, int]]) -> None:
+        """Linux adds the reads and writes of a process that ended to its parent's: they are in the totals already."""
+        parents = {pid: self._known[pid, started] for pid, started in there if (pid, started) in self._known}
+        for key, known in self._known.items():
+            parent = parents.get(known.parent)
+            if key not in there and parent is not None and known.last:
+                for name in _READS.values():
+                    parent.last[name] = parent.last.get(name, 0) + known.last.get(name, 0)
+                known.last = {}
 
     def _add(self, known: _JobProcess, counters: dict[str, int]) -> None:
         for name, value in counters.items():

@@ -23,6 +23,8 @@ _DESCRIPTORS: Final = 256
 #: Standard input and output, which may lead to files.
 _STANDARD: Final = frozenset(("0", "1", "2"))
 _PATHS: Final = 20_000
+#: Names of virtual disks.
+_VIRTUAL: Final = ("vd", "xvd")
 
 
 @dataclass(slots=True)
@@ -80,7 +82,8 @@ class Storage:
             return {"mount": mount, "filesystem": filesystem, "kind": "memory", "disk": ""}
         disk = self._disk(number) or self._disk_named(source)
         kind = "unknown"
-        if disk:
+        # What lies behind a virtual disk its flag does not tell: of these it is set unless somebody unset it.
+        if disk and not disk.startswith(_VIRTUAL):
             turning = text(f"{self._roots.sys}/block/{disk}/queue/rotational").strip()
             kind = {"0": "solid state", "1": "rotational"}.get(turning, "unknown")
         return {"mount": mount, "filesystem": filesystem, "kind": kind, "disk": disk}
