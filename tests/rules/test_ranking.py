@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stepscope.model.events.change import Change, Scaled
+from stepscope.model.events.change import Change, Scaled, Stretches
 from stepscope.rules.pricing import Priced
 from stepscope.rules.ranking import ranked
 from stepscope.rules.rule import Draft, Registered, Rule
@@ -86,8 +86,13 @@ def test_a_known_cause_that_the_host_hides_is_shown_and_raises_what_has_no_price
 def test_a_price_that_is_small_beside_what_is_taken_away_is_explained(
     cost: int, removed: int | None, told: bool
 ) -> None:
-    (found,) = ranked([priced("A", cost, removed=removed)], 0.01)
+    one = priced("A", cost, removed=removed)
+    (found,) = ranked([one], 0.01)
     assert bool(found.notes) == told
+    # Less host time saves what the device waits for it, and no more is said to be taken away.
+    waits = replace(one.draft, change=Change(time=(Stretches(np.zeros(1, np.int64), np.ones(1, np.int64), 0.1),)))
+    assert not ranked([replace(one, draft=waits)], 0.01)[0].notes
+    assert not ranked([replace(one, draft=replace(one.draft, most_ns=cost))], 0.01)[0].notes
 
 
 def test_such_a_cause_is_shown_too_where_others_leave_less_of_its_price() -> None:
@@ -131,6 +136,14 @@ def test_causes_explain_a_symptom_together_if_one_of_them_is_foremost() -> None:
     assert [f.code for f in found] == ["SYM", "A", "B"]
     found = ranked([priced("A", 49_999), priced("B", 49_999), priced("C", 49_999), symptom], 0.01)
     assert found[0].code == "SYM"
+
+
+@pytest.mark.parametrize(("cost", "first"), [(74_999, "SYM"), (75_000, "FUSED")])
+def test_kernels_to_be_fused_explain_a_slow_host_if_they_are_half_of_it(cost: int, first: str) -> None:
+    fused = priced("FUSED", cost)
+    fused = replace(fused, registered=replace(fused.registered, family="kernels"))
+    found = ranked([fused, priced("B", 40_000), priced("SYM", 150_000, symptom_of=("FUSED", "B"))], 0.01)
+    assert found[0].code == first
 
 
 def test_symptoms_of_symptoms_stand_below_the_first_cause() -> None:

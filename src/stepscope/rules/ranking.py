@@ -121,13 +121,15 @@ def _finding(one: Priced, least: float) -> Finding:
 def _hidden(one: Priced) -> bool:
     """Whether most of what a remedy takes away is hidden behind other work, so that its price is small beside it.
 
-    What is moved beside compute may save little since that needs its result.
+    That is asked of work that gets shorter; what is moved, or not waited for, may save little for other reasons.
     """
-    moved = one.draft.change is not None and one.draft.change.overlapped.size
-    if moved or not one.cost_ns or not one.removed_ns or not one.step_ns:
+    change = one.draft.change
+    if change is not None and (change.overlapped.size or change.unblocked.size or change.time):
         return False
-    beside = one.removed_ns - one.cost_ns
-    return one.removed_ns >= _HIDDEN_TIMES * one.cost_ns and beside >= _HIDDEN_SHARE * one.step_ns
+    if not one.cost_ns or not one.removed_ns or not one.step_ns:
+        return False
+    taken = min(one.removed_ns, one.draft.most_ns or one.removed_ns)
+    return taken >= _HIDDEN_TIMES * one.cost_ns and taken - one.cost_ns >= _HIDDEN_SHARE * one.step_ns
 
 
 def _left(one: Priced, finding: Finding, least: float) -> Finding:

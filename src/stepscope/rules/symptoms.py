@@ -13,6 +13,8 @@ from stepscope.rules.remaining import share_events
 #: The causes of a symptom must together cost this part of its cost to explain it, and the largest one the second part.
 _EXPLAINS: Final = 0.6
 _FOREMOST: Final = 1 / 3
+#: The same of kernels that could be fused: each saves its own launches, which leaves the host as slow at all others.
+_FOREMOST_FUSED: Final = 1 / 2
 
 
 def repeating(found: Sequence[Priced], findings: Sequence[Finding], above: Mapping[int, int]) -> dict[int, int]:
@@ -70,6 +72,8 @@ def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) 
     named, cost = possible_causes(found[position]), findings[position].weight_ns
     causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
     costs = [findings[other].weight_ns for other in causes]
-    if not causes or sum(costs) < _EXPLAINS * cost or max(costs) < _FOREMOST * cost:
+    if not causes or sum(costs) < _EXPLAINS * cost:
         return None
-    return causes[costs.index(max(costs))]
+    first = causes[costs.index(max(costs))]
+    of_host = findings[first].family == "kernels" and findings[position].family == "host"
+    return first if max(costs) >= (_FOREMOST_FUSED if of_host else _FOREMOST) * cost else None
