@@ -23,7 +23,7 @@ _LEAST: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Shares of a rank's typical step, on the device that computes most.
+    """Shares of a rank's typical step, on the device that is idle least, of which the causes are.
 
     Attributes:
         idle: Nothing runs.
@@ -68,15 +68,16 @@ def account(s: Signals) -> Account:
     parts: dict[int | None, list[int]] = {}
     for row in s.table("step_budget").records():
         if row["step"] in typical:
-            sums = parts.setdefault(row["device"], [0] * 5)
-            for i, part in enumerate(("idle", "exposed_comm", "exposed_copy", "compute", "total")):
+            sums = parts.setdefault(row["device"], [0] * 4)
+            for i, part in enumerate(("idle", "exposed_comm", "exposed_copy", "total")):
                 sums[i] += row[f"{part}_ns"]
-    most = max(parts.values(), key=lambda sums: sums[3], default=None)
-    if most is None or not most[4]:
+    parts = {one: sums for one, sums in parts.items() if sums[3]}
+    if not parts:
         raise MissingInputError.of("device")
+    _, busiest = min(parts.items(), key=lambda item: (item[1][0] / item[1][3], item[0] or 0))
     found = sorted((s.maybe(causes) or {}).items(), key=lambda item: -item[1])[:_TOLD]
     told = tuple((cause.replace("_", " "), share) for cause, share in found if share >= _LEAST)
-    idle, communication, copies = (part / most[4] for part in most[:3])
+    idle, communication, copies = (part / busiest[3] for part in busiest[:3])
     gaps = (s.maybe(longest_gaps) or ()) if idle >= _WELL else ()
     apart = s.whole.maybe(between)
     waiting = min(s.maybe(waited_share) or 0.0, communication)
