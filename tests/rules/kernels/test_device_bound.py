@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rule_support import drafts, figures
+from stepscope.model.amounts import duration
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind, Platform, Program
 from stepscope.signals.host.host import late_share
@@ -110,6 +111,13 @@ def test_kernels_that_are_known_to_be_good_do_not_count() -> None:
 def test_without_a_device_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("KRN015", {})
+
+
+@pytest.mark.parametrize(("steps", "often"), [(30, ""), (29, ""), (20, "1.5 times ")])
+def test_wording_of_kernels_that_run_once(steps: int, often: str) -> None:
+    one = replace(MM, events=np.arange(30))
+    (draft,) = drafts("KRN015", {**given(kernels=(one,)), job.recorded_steps: steps})
+    assert f"of the step: {often}{duration(one.mean_ns)}" in draft.summary
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,8 @@ def _told(one: Alike, steps: int) -> str:
     rate = f", {quantity(one.rate, 'FLOP/s')}" if one.rate else ""
     part = f", {percent(one.efficiency, 0)} of what the device allows" if one.efficiency is not None else ""
     number = one.events.size / steps
-    times = f"{number:,.{0 if number.is_integer() or number >= _MANY else 1}f} times " if number != 1 else ""
+    often = f"{number:,.{0 if number.is_integer() or number >= _MANY else 1}f}"
+    times = f"{often} times " if often not in ("1", "1.0") else ""
     taken = f"{percent(one.share, 0)} of the step: {times}{duration(one.mean_ns)}"
     return f"{one.short}{operands(one.shapes)} ({taken}{rate}{part})"
 

@@ -92,7 +92,8 @@ _FUSE: Final = Action(
 _CONVOLUTION: Final = Action(
     "Let the library try its algorithms once per shape, and keep tensors in its layout",
     before="model = model.to(device)",
-    after="torch.backends.cudnn.benchmark = True\nmodel = model.to(device, memory_format=torch.channels_last)",
+    after="torch.backends.cudnn.benchmark = True   # on ROCm it is MIOpen's search\n"
+    "model = model.to(device, memory_format=torch.channels_last)",
     page="channels-last",
 )
 _OPTIMIZER: Final = Action("Use a fused optimizer", page="fused-optimizers")
