@@ -66,8 +66,9 @@ def machine_series(trace: Trace) -> MachineSeries:
     if not rows["ts"].size:
         raise MissingInputError.of("machine")
     [extent] = trace.rows(_EXTENT_SQL)
-    apart, inside = _intervals(rows, extent["first"] or 0, extent["last"] or 0)
-    apart = _with_workers(rows, apart, inside)
+    last = extent["last"] or 0
+    apart, inside = _intervals(rows, extent["first"] or 0, last)
+    apart = _with_workers(rows, apart, last)
     chosen = apart if len(apart) >= _ENOUGH else inside
     if len(chosen) < _FEWEST:
         raise MissingInputError.of("machine")
@@ -78,14 +79,12 @@ def machine_series(trace: Trace) -> MachineSeries:
     )  # fmt: skip
 
 
-def _with_workers(rows: dict[str, NDArray[Any]], apart: list[int], inside: list[int]) -> list[int]:
-    """Of a loop that had loader workers while it was recorded, the times at which it has some; else all."""
+def _with_workers(rows: dict[str, NDArray[Any]], apart: list[int], last: int) -> list[int]:
+    """Of a loop that had loader workers when its recording ended, the times at which it has some; else all."""
     mine = (rows["subject"] == "job") & (rows["series"] == "loader workers")
     workers = dict(zip(rows["ts"][mine].tolist(), rows["value"][mine].tolist(), strict=True))
-    recorded = [workers[ts] for ts in inside if ts in workers]
-    if not recorded or np.median(recorded) == 0:
-        return apart
-    return [ts for ts in apart if workers.get(ts, 1) > 0]
+    then = [count for ts, count in sorted(workers.items()) if ts <= last][-1:]
+    return [ts for ts in apart if workers.get(ts, 1) > 0] if then and then[0] > 0 else apart
 
 
 def _intervals(rows: dict[str, NDArray[Any]], first: int, last: int) -> tuple[list[int], list[int]]:
