@@ -163,6 +163,15 @@ def test_time_that_the_profiler_took():
     assert codes(facts) == {}
 
 
+def test_what_the_profiler_does_before_the_device_is_used_makes_no_step_longer():
+    for at, expected in ((50, {}), (10_200, {"profiler-overhead": 1})):
+        facts = Facts()
+        facts.host("runtime", "cudaMalloc", 0, 9_000)
+        facts.kernel("gemm", 10_000, 300, launch=(9_500, 10))
+        facts.host("overhead", "Activity Buffer Request", at, 90, thread="profiler")
+        assert {code: count for code, count in codes(facts).items() if "overhead" in code} == expected
+
+
 def test_frames_left_open_but_not_those_that_were_open_all_the_time():
     facts = usual()
     facts.host("python", "main", 0, 2_000, thread="2")

@@ -69,6 +69,14 @@ def test_recordings_without_most_launches_do_not_tell_work() -> None:
     assert len(host_work(f.trace())) == 0
 
 
+def test_pages_that_migrate_have_no_launch_that_could_be_lost() -> None:
+    f = quiet(50 * MS)
+    for number in range(30):
+        event = f.kernel("Memcpy DtoH", 900 * MS + number * US, US, kind="copy")
+        f.row("copies", event=event, direction="DtoH", bytes=4096, src_kind="managed", dst_kind="managed")
+    assert len(host_work(f.trace())) > 0
+
+
 def test_the_first_launch_of_a_kernel_loads_it() -> None:
     f = Facts()
     f.step(0, 0, 30 * MS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepscope.analyses.registry import analyses
-from stepscope.analyses.shared.host_waits import held_up
+from stepscope.analyses.shared.host_waits import blocking_copies, held_up
 from stepscope.signals import Signals
 from stepscope.signals.host.synchronisation import DEVICE, SCALAR, STREAM, calls
 from support import Facts
@@ -93,3 +93,20 @@ def test_a_call_that_lasts_for_half_of_its_copy_waited_for_it(returned: int, hel
 
 def test_a_copy_that_takes_no_time_holds_up_whom_it_ends_before() -> None:
     assert held_up(np.array([99, 100]), np.array([100, 100]), np.array([100, 100])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "length", "call", "waits"),
+    [
+        (None, 100, 101, True), (None, 100, 20, False), (None, 15, 101, False), ("pinned", 100, 101, False),
+        ("pageable", 15, 101, True),
+    ],
+)  # fmt: skip
+def test_where_the_kind_of_memory_is_not_recorded_a_call_as_long_as_its_copy_waited(
+    kind: str | None, length: int, call: int, waits: bool
+) -> None:
+    facts = Facts()
+    facts.host("runtime", "cuMemcpyHtoDAsync_v2", 10 * US, call * US, correlation=1)
+    event = facts.kernel("Memcpy HtoD", 12 * US, length * US, launch=1, kind="copy")
+    facts.row("copies", event=event, direction="HtoD", bytes=1 << 20, src_kind=kind, dst_kind="device")
+    assert blocking_copies(facts.trace()).size == waits

@@ -319,7 +319,8 @@ def test_allocations_of_device_memory(export, opened):
 
 def test_what_the_profiler_said_and_who_recorded(export, opened):
     export.kernel("k", 0, 10, 1)
-    for severity, text in ((2, "Some events were lost."), (3, "It failed."), (1, "Fine."), (2, "No OpenGL events")):
+    failed = (3, r"It failed in C:\nsys. \nTry.")
+    for severity, text in ((2, "Some events were lost."), failed, (1, "Fine."), (2, "No OpenGL events")):
         export.row("DIAGNOSTIC_EVENT", timestamp=0, source=1, severity=severity, text=text)
     export.row("META_DATA_CAPTURE", name="PROCESS_0:ENVIRONMENT_VARIABLE", value="RANK=3")
     export.row("META_DATA_CAPTURE", name="PROCESS_0:ENVIRONMENT_VARIABLE", value="WORLD_SIZE=8")
@@ -330,7 +331,7 @@ def test_what_the_profiler_said_and_who_recorded(export, opened):
     export.row("TARGET_INFO_SYSTEM_ENV", globalVid=0, name="Hostname", value="node7")
     trace = opened(export)
     assert rows(trace, "SELECT code, severity, message FROM health WHERE code LIKE 'profiler-%' ORDER BY 1") == [
-        ("profiler-failed", "warning", "messages of the profiler: It failed"),
+        ("profiler-failed", "warning", r"messages of the profiler: It failed in C:\nsys. Try"),
         ("profiler-warned", "info", "messages of the profiler: Some events were lost"),
     ]
     [(rank, recording)] = trace.recordings.items()

@@ -44,6 +44,23 @@ def test_what_is_as_quick_as_a_copy_just_misses() -> None:
     assert len(found(2, pause=0)) == 1
 
 
+@pytest.mark.parametrize(
+    ("marked", "moved", "price"),
+    [(True, 300, 300), (True, 9, 0), (False, 300, 200), (False, 80, 0)],
+)
+def test_pages_that_move_while_the_device_computes_nothing_cost_that_time(marked: bool, moved: int, price: int) -> None:
+    """In most steps all of it; where no steps are known what is left beside one copy, here of 100 us."""
+    facts = Facts()
+    for number in range(3 if marked else 1):
+        at = number * 1000 * US
+        if marked:
+            facts.step(number, at, 1000 * US)
+        event = facts.kernel("Memcpy DtoH (Unified Memory)", at + 10 * US, moved * US, kind="copy", stream="13")
+        facts.row("copies", event=event, direction="DtoH", bytes=1_200_000, src_kind="managed", dst_kind="managed")
+        facts.kernel("add", at + 500 * US, 500 * US, launch=(at, 5 * US))
+    assert [finding.cost_ns for finding in findings("CPY008", facts.trace())] == [price * US] * (price > 0)
+
+
 def test_copies_that_the_program_asks_for_are_none() -> None:
     assert found(20, kind="pinned") == []
 

@@ -44,6 +44,21 @@ def test_running_compiled_code_is_no_compilation(name: str) -> None:
     assert Signals.of(facts.trace())(compiling.compilations).events.size == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "at", "count"),
+    [
+        ("Triton/compiler: none", 700, 0), ("nvrtcCompileProgram", 700, 1), ("nvrtcCompileProgram", 100, 0),
+        ("Lazy Function Loading", 700, 0), ("cuLibraryLoadData", 700, 0), ("Runtime Triggered Module Loading", 700, 0),
+    ],
+)  # fmt: skip
+def test_without_steps_first_use_is_left_out(name: str, at: int, count: int) -> None:
+    facts = Facts()
+    facts.kernel("k", 0, 10, launch=(0, 5))
+    facts.kernel("k", 990, 10, launch=(980, 5))
+    facts.host("runtime", name, at, 50)
+    assert Signals.of(facts.trace())(compiling.compilations).events.size == count
+
+
 def test_parts_of_a_compilation_count_once() -> None:
     facts = stepped()
     outer = facts.host("op", "entire_frame_compile (dynamo_timed)", 1300, 400)

@@ -17,6 +17,7 @@ from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import HostStates, host_states
 from stepscope.analyses.shared.host_waits import synchronising_names
 from stepscope.model.events.columns import Spans, names_by_id
+from stepscope.model.events.copies import Copies
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.model.runtime_names import SCALAR_READ
@@ -58,10 +59,11 @@ def longest_dispatch_ns(trace: Trace) -> int:
 def host_work(trace: Trace) -> Intervals:
     """Long stretches in which no feeding thread called the device runtime; ask for it with `Trace.once`.
 
-    Empty where the launches of at least half of the device work are not recorded.
+    Empty where the launches of at least half of the device work are not recorded. Pages that migrate have none.
     """
-    hosts, work = trace.once(host_states), DeviceWork.of(trace)
+    hosts, work, copies = trace.once(host_states), DeviceWork.of(trace), Copies.of(trace)
     real = ~work.are("sync")
+    real[copies.at[copies.managed]] &= work.launched[copies.at[copies.managed]]
     if hosts is None or 2 * np.count_nonzero(work.launched & real) < np.count_nonzero(real):
         return Intervals.empty()
     spans = Spans(trace)

@@ -22,6 +22,8 @@ from stepscope.model.trace import Trace
 
 #: A synchronising call this soon after the call that launched a copy, on the same thread, waits for that copy.
 SOON_NS: Final = 50_000
+#: Host and device overlap by this much at the start of a copy that is only queued.
+_QUEUED_NS: Final = 20_000
 #: Taking a batch that is there takes no longer than this; longer calls of a loader wait for its workers.
 TAKING_NS: Final = 500_000
 
@@ -87,11 +89,13 @@ def blocking_copies(trace: Trace) -> Ids:
     """Positions in `DeviceWork` of the copies during which the host waited.
 
     A copy from or to pageable memory, or by a call that always waits, may block the host; its times decide, since small
-    pageable copies to the device return at once.
+    pageable copies to the device return at once. Where the kind of memory is not recorded, a call that lasts as long as
+    a copy of more than `_QUEUED_NS` has waited for it too: a copy that is only queued has hardly begun by then.
     """
     work, copies = DeviceWork.of(trace), Copies.of(trace)
     waits = np.isin(work.call_name, blocking_names(trace))
     waits[copies.at[copies.pageable]] = True
+    waits[copies.at[copies.untold]] |= work.dur[copies.at[copies.untold]] > _QUEUED_NS
     returned = work.called + np.maximum(work.call_ns, 0)
     return np.flatnonzero(waits & work.are("copy") & work.launched & held_up(returned, work.ts, work.ts + work.dur))
 

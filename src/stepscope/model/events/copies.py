@@ -59,6 +59,21 @@ class Copies:
         either: NDArray[np.bool_] = (self.src == code) | (self.dst == code)
         return either
 
+    @property
+    def managed(self) -> NDArray[np.bool_]:
+        """Whether both ends are managed memory: pages that migrate, bool[n]."""
+        code = MEMORIES.index("managed")
+        both: NDArray[np.bool_] = (self.src == code) & (self.dst == code)
+        return both
+
+    @property
+    def untold(self) -> NDArray[np.bool_]:
+        """Whether it is between host and device, and the kind of the host's memory is not recorded, bool[n]."""
+        unknown = MEMORIES.index("")
+        to_device = (self.direction == DIRECTIONS.index("HtoD")) & (self.src == unknown)
+        untold: NDArray[np.bool_] = to_device | ((self.direction == DIRECTIONS.index("DtoH")) & (self.dst == unknown))
+        return untold
+
 
 def _copies(trace: Trace) -> Copies:
     rows = trace.columns(_COPIES_SQL)

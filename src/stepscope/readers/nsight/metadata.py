@@ -16,6 +16,8 @@ _PAIRS: Final = Columns(texts=("name", "value"))
 _START: Final = Columns(ints=("utcEpochNs",))
 _DETAILS: Final = Columns(ints=("stopTime",))
 _THREADS: Final = Columns(ints=("nameId", "priority", "globalTid"))
+#: A line break as two characters; `C:\\name` is none.
+_BREAK: Final = re.compile(r"(?<![:\\])\\n")
 _MESSAGES: Final = Columns(ints=("severity",), texts=("text",))
 _RANKS: Final = Columns(ints=("rank",))
 _PROCESSES: Final = Columns(ints=("globalPid",), texts=("name",))
@@ -157,7 +159,7 @@ def observe_messages(loader: ExportLoader) -> None:
     """Report the profiler's own messages on missing data and errors."""
     said: dict[int, list[str]] = {_WARNING: [], _ERROR: []}
     for row in records(loader.tables, "DIAGNOSTIC_EVENT", _MESSAGES):
-        text = (row["text"] or "").strip()[:300].rstrip(". \n")
+        text = " ".join(_BREAK.sub(" ", row["text"] or "").split())[:300].rstrip(". ")
         if row["severity"] in said and text and not _IRRELEVANT.search(text):
             said[row["severity"]].append(text)
     for severity, texts in said.items():

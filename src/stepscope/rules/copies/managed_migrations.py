@@ -1,7 +1,8 @@
-"""Managed memory migrates while kernels run.
+"""Managed memory migrates between host and device.
 
 ## What it finds
-Kernels during which pages of managed memory (`cudaMallocManaged`, `-gpu=managed`) move to the device.
+Kernels during which pages of managed memory (`cudaMallocManaged`, `-gpu=managed`) move to the device, and pages that
+move either way while the device computes nothing.
 
 ## Why it matters
 A kernel that touches a page on the host faults: the driver handles the fault, the page migrates, and threads wait. That
@@ -9,8 +10,10 @@ takes some tens of microseconds per group of pages, and reaches a small part of 
 
 ## How it decides
 The time within kernels from their first migration to their last (`managed.migrations`), without pauses of more than
-100 us, less what one copy of the same bytes from page-locked memory would take, must come to `min_share` of the step.
-That is the price.
+100 us, less what one copy of the same bytes from page-locked memory would take, is saved. So is the time in which pages
+move while the device computes nothing: all of it where that recurs in most steps, since pages that stay where they are
+used need not move; else what is left of it beside one copy. Both must come to `min_share` of the step; that is the
+price.
 
 ## What to try
 Prefetch arrays to the device before the kernel, and back before the host reads them; fill them on the device in the
@@ -19,6 +22,7 @@ first place; say what is only read. Or copy explicitly.
 ## Known limits
 The kernel's own compute between two migrations is not separable from fault handling: the price is an upper bound.
 Which arrays migrate is not recorded. Where the device can't fault (Windows, WSL) everything moves before the kernel.
+A host that touches pages waits for them, which can't be distinguished from its own work.
 """
 
 from __future__ import annotations
@@ -73,26 +77,55 @@ _ACTIONS: Final = (
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare what kernels wait for pages with the step."""
+    """Compare what kernels and the host wait for pages with the step."""
     found = s(migrations)
-    if share(s, int(found.saved.sum())) < limits["min_share"]:
+    saved = int(found.saved.sum()) + found.alone_saved
+    if share(s, saved) < limits["min_share"]:
         return
-    kernels = max(found.kernels.size // found.steps, 1)
+    said = [
+        *([_stalled(found)] if share(s, int(found.saved.sum())) >= limits["min_share"] else []),
+        *([_alone(found)] if share(s, found.alone_saved) >= limits["min_share"] else []),
+    ]
     yield Draft(
-        title="Managed memory migrates while kernels run",
-        summary=f"{quantity(found.bytes / found.steps, 'bytes')} per step move to the device in "
-        f"{plural(max(found.number // found.steps, 1), 'migration')} while "
-        f"{plural(kernels, 'kernel')} that {'touches' if kernels == 1 else 'touch'} them "
-        f"{'waits' if kernels == 1 else 'wait'}: {duration(int(found.stalled.sum()) // found.steps)} "
-        f"of each step, where one copy would take "
-        f"{duration(int((found.stalled - found.saved).sum()) // found.steps)}{_back(found)}.",
+        title="Managed memory migrates while kernels run"
+        if found.saved.sum() >= found.alone_saved
+        else "Managed memory migrates between host and device",
+        summary=" ".join(said or [_stalled(found), _alone(found)]),
         actions=_ACTIONS,
         # The graph has migrations on a queue of their own, which shorter kernels would wait for all the same.
-        cost_ns=int(found.saved.sum()) // found.steps,
+        cost_ns=saved // found.steps,
         confidence=0.75,
         events=found.kernels[:20],
         rows=({"table": "copies", "where": {"src_kind": "managed"}},),
         numbers={"migrations": found.number, "bytes": found.bytes, **limits},
+    )
+
+
+def _stalled(found: Migrations) -> str:
+    """What kernels wait for."""
+    kernels = max(found.kernels.size // found.steps, 1)
+    return (
+        f"{quantity(found.bytes / found.steps, 'bytes')} per step move to the device in "
+        f"{plural(max(found.number // found.steps, 1), 'migration')} while "
+        f"{plural(kernels, 'kernel')} that {'touches' if kernels == 1 else 'touch'} them "
+        f"{'waits' if kernels == 1 else 'wait'}: {duration(int(found.stalled.sum()) // found.steps)} "
+        f"of each step, where one copy would take "
+        f"{duration(int((found.stalled - found.saved).sum()) // found.steps)}{_back(found)}."
+    )
+
+
+def _alone(found: Migrations) -> str:
+    """What moves while devices compute nothing."""
+    once = found.alone - found.alone_saved
+    instead = (
+        f", where one copy would take {duration(once // found.steps)}"
+        if once
+        else ": pages that only one side uses need not move"
+    )
+    return (
+        f"{quantity(found.alone_bytes / found.steps, 'bytes')} per step move between host and device in "
+        f"{plural(max(found.alone_number // found.steps, 1), 'migration')} while the device computes nothing, for "
+        f"{duration(found.alone // found.steps)} of each step{instead}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Managed memory: pages that migrate while kernels access them, and the kernel time that this costs."""
+"""Managed memory: pages that migrate while kernels access them or the device does nothing else, and what that costs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.copies import DIRECTIONS, MEMORIES, Copies
+from stepscope.model.events.copies import DIRECTIONS, Copies
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
-from stepscope.signals.copies.transfers import pinned_rate
-from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.copies.transfers import DTOH, HTOD, exposed_ns, in_most_steps, migrating, pinned_rate
+from stepscope.signals.shared.job import recorded_steps, stepless
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
-_MANAGED = MEMORIES.index("managed")
 _TO_DEVICE, _TO_HOST = DIRECTIONS.index("HtoD"), DIRECTIONS.index("DtoH")
 #: Between two migrations of one kernel the faults of the next pages are handled: some 20 to 50 us.
 _FAULT_NS = 100_000
@@ -33,6 +32,11 @@ class Migrations:
         bytes: Their bytes.
         back: Bytes that migrated to the host, whenever that was.
         steps: Recorded steps.
+        alone: Time in which pages migrate, either way, while devices compute nothing, ns.
+        alone_saved: What remains of that if the same bytes come in one copy. Where it recurs in most steps, all:
+            pages that stay where they are used need not move at all.
+        alone_bytes: Bytes of migrations that begin then.
+        alone_number: How many those are.
     """
 
     kernels: Ids
@@ -42,13 +46,17 @@ class Migrations:
     bytes: int
     back: int
     steps: int
+    alone: int = 0
+    alone_saved: int = 0
+    alone_bytes: int = 0
+    alone_number: int = 0
 
 
 @signal()
 def migrations(s: Signals) -> Migrations:
     """Migrations of managed memory that kernels wait for, with the kernels."""
     work, copies = DeviceWork.of(s.trace), Copies.of(s.trace)
-    moved = (copies.src == _MANAGED) & (copies.dst == _MANAGED) & ~work.launched[copies.at]
+    moved = copies.managed & ~work.launched[copies.at]
     if not moved.any():
         raise MissingInputError("no memory migrates by itself", hint="nothing is missing: only managed memory does")
     towards = np.flatnonzero(moved & (copies.direction == _TO_DEVICE))
@@ -69,5 +77,19 @@ def migrations(s: Signals) -> Migrations:
     moved_in = total[high] - total[low]
     saved = np.maximum(stalled - (moved_in * 1e9 / s(pinned_rate)).astype(np.int64), 0)
     return Migrations(
-        work.event[kernels], stalled, saved, int((high - low).sum()), int(moved_in.sum()), back, s(recorded_steps)
-    )
+        work.event[kernels], stalled, saved, int((high - low).sum()), int(moved_in.sum()), back, s(recorded_steps),
+        *_alone(s),
+    )  # fmt: skip
+
+
+def _alone(s: Signals) -> tuple[int, int, int, int]:
+    """`alone`, `alone_saved`, `alone_bytes` and `alone_number` of `Migrations`."""
+    found, work = s(migrating), DeviceWork.of(s.trace)
+    found = found.where(found.to(HTOD) | found.to(DTOH))
+    computing = np.flatnonzero(work.are("compute", "comm"))
+    busy = Intervals.union_of(work.ts[computing], work.ts[computing] + work.dur[computing])
+    idle = busy.within(found.ts, found.ts + 1) == 0
+    alone, size = exposed_ns(s, found), int(found.bytes[idle].sum())
+    again = not s(stepless) and in_most_steps(s, found)
+    saved = alone if again else max(alone - int(size * 1e9 / s(pinned_rate)), 0)
+    return alone, saved, size, int(np.count_nonzero(idle))

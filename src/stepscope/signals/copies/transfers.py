@@ -130,6 +130,26 @@ def transfers(s: Signals) -> CopyTransfers:
     Left out are copies that a library makes inside a convolution or a GEMM, and pages of managed memory that migrate on
     access.
     """
+    found = s(recorded)
+    return found.where(~_migrates(found))
+
+
+@signal()
+def migrating(s: Signals) -> CopyTransfers:
+    """Pages of managed memory that the driver moves, on access or ahead of it."""
+    found = s(recorded)
+    return found.where(_migrates(found))
+
+
+def _migrates(found: CopyTransfers) -> NDArray[np.bool_]:
+    managed = KINDS.index(MANAGED)
+    alone: NDArray[np.bool_] = (found.called < 0) & (found.src == managed) & (found.dst == managed)
+    return alone
+
+
+@signal()
+def recorded(s: Signals) -> CopyTransfers:
+    """Copies, memsets and migrations of the rank's devices but for copies that a library makes for itself."""
     need_device(s.trace)
     rows = s.trace.columns(_BYTES_SQL)
     if not rows["event"].size:
@@ -141,11 +161,6 @@ def transfers(s: Signals) -> CopyTransfers:
     order = np.lexsort((rows["event"], work.ts[at]))
     at, size = at[order], rows["bytes"][order]
     asked = ~_of_library(s, work.op[at])
-    row = copies.rows(at)
-    managed = np.append(copies.src == KINDS.index(MANAGED), False) & np.append(
-        copies.dst == KINDS.index(MANAGED), False
-    )
-    asked &= work.launched[at] | ~managed[row]
     at, size = at[asked], size[asked]
     row = copies.rows(at)  # one row more stands for what has none
     known = np.append(copies.bytes, -1)[row]

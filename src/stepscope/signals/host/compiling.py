@@ -13,8 +13,9 @@ from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Times
-from stepscope.signals.shared.job import recorded_steps, step_ns
+from stepscope.signals.shared.job import recorded_steps, step_ns, stepless
 from stepscope.signals.shared.ranges import apart
 from stepscope.signals.signal import Signals, signal
 
@@ -25,6 +26,8 @@ _COMPILING: Final = re.compile(
     r"|torch/_(dynamo|inductor)/.*: (_?compile|_compile_inner|compile_fx|codegen|transform)$"
     r"|triton/(compiler|runtime)/.*: (compile|_?bench|benchmark)$"
 )
+#: What the runtimes do once for each kernel or module, when it is used for the first time.
+_FIRST_USE: Final = re.compile(r"^(Lazy Function|Runtime Triggered Module) Loading$|^(cu|hip)(Module|Library)Load")
 _ON_DEVICE: Final = ("kernel", "collective", "copy", "set")
 _SHAPES_SQL: Final = """
 WITH shapes AS (
@@ -57,11 +60,20 @@ class Compilations:
 
 @signal()
 def compilations(s: Signals) -> Compilations:
-    """Events in steps that compile or load code."""
+    """Events in steps that compile or load code.
+
+    Where no steps are known, first use can't be distinguished from the loop: loading is left out, and compilation
+    counts once half of the time in use is over.
+    """
     categories = [category for category in CATEGORIES if category not in _ON_DEVICE]
     names = {one: name for one, name in names_of(s.trace, categories) if _COMPILING.search(name)}
+    start = 0
+    if s(stepless):
+        names = {one: name for one, name in names.items() if not _FIRST_USE.search(name)}
+        found = Steps.of(s.trace)
+        start = int((found.start[0] + found.end[0]) // 2)
     spans = Spans(s.trace)
-    at = np.flatnonzero(np.isin(spans.name, list(names)) & (spans.dur > 0) & (spans.step >= 0))
+    at = np.flatnonzero(np.isin(spans.name, list(names)) & (spans.dur > 0) & (spans.step >= 0) & (spans.ts >= start))
     at = at[on_host(s.trace, spans.track[at])]
     at = at[np.lexsort((-spans.dur[at], spans.ts[at]))]
     at = at[apart(spans.ts[at], spans.ts[at] + spans.dur[at])]

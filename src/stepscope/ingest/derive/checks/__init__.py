@@ -41,7 +41,7 @@ def observe(derived: Derived) -> None:
     """Add a health line per finding of the checks, and one on what was read."""
     staging = derived.staging
     total = derived.overview.total
-    staging.observe("events-read", "info", total, "an event was read" if total == 1 else "events were read", "none")
+    staging.observe("events-read", "info", total, "events were read", "none")
     for check in CHECKS:
         observation = check(derived)
         if observation is not None:

@@ -14,11 +14,18 @@ _OVERHEAD_SHARE: Final = 0.02
 #: open. Frames open from the start are normal.
 _FRAME_SHARE: Final = 0.05
 
+#: Names, with their time between two times.
 _OVERHEAD_SQL: Final = """
-SELECT name, count(*) AS events, coalesce(sum(dur), 0)::BIGINT AS own
-FROM raw_events JOIN names USING (name_id) WHERE category = 'overhead' GROUP BY name
+SELECT name, count(*) AS events, coalesce(sum(least(ts + dur, $last) - greatest(ts, $first)), 0)::BIGINT AS own
+FROM raw_events JOIN names USING (name_id)
+WHERE category = 'overhead' AND ts < $last AND ts + dur > $first GROUP BY name
 """
-_SPAN_SQL: Final = "SELECT max(ts + coalesce(dur, 0)) FROM raw_events"
+#: The time in which devices are in use, or all of it where none is recorded.
+_SPAN_SQL: Final = """
+SELECT min(ts), max(ts + coalesce(dur, 0)), true AS used FROM raw_events JOIN raw_kernels ON event = id
+HAVING count(*) > 0 UNION ALL SELECT min(ts), max(ts + coalesce(dur, 0)), false FROM raw_events
+ORDER BY used DESC LIMIT 1
+"""
 #: The profiler's own frames at its stop, and what they call, are excepted.
 _FRAMES_SQL: Final = """
 WITH late AS (
@@ -37,18 +44,23 @@ WHERE stopping IS NULL OR ts < stopping
 
 
 def profiler_overhead(derived: Derived) -> Observation | None:
-    """Time spent in the profiler itself, without driver waits and code loading that its tracer also lists."""
+    """Time spent in the profiler itself, without driver waits and code loading that its tracer also lists.
+
+    What it takes before the device's first work, to start up, makes no step longer.
+    """
     if not derived.overview.has("overhead"):
         return None
-    rows = derived.staging.connection.execute(_OVERHEAD_SQL).fetchall()
+    first, last, used = derived.staging.one(_SPAN_SQL)
+    rows = derived.staging.connection.execute(_OVERHEAD_SQL, {"first": first, "last": last}).fetchall()
     mine = [(events, dur) for name, events, dur in rows if is_profiler_overhead(name)]
     count, own = sum(events for events, _ in mine), sum(dur for _, dur in mine)
-    [span] = derived.staging.one(_SPAN_SQL)
+    span = last - first
     if not span or own < _OVERHEAD_SHARE * span:
         return None
+    where = "time in which the device was in use" if used else "recording"
     return Observation(
         "profiler-overhead", "warning", count,
-        f"events are the profiler's own work ({share(own, span)} of the recording)",
+        f"events are the profiler's own work ({share(own, span)} of the {where})",
         "steps are longer than without the profiler; record fewer details or a later step",
     )  # fmt: skip
 

@@ -38,7 +38,7 @@ def warm_up(derived: Derived) -> Observation | None:
 
 def launched_before(derived: Derived) -> Observation | None:
     """Work queued before the recording of the host started."""
-    count = int(np.count_nonzero(_early(derived) & ~_warm_up(derived)))
+    count = int(np.count_nonzero(_early(derived) & ~_warm_up(derived) & ~_migrations(derived)))
     of = int(np.count_nonzero(derived.activities.kind != SYNC))
     if not count:
         return None
