@@ -86,6 +86,7 @@ class Staging:
     _database: Database = field(init=False)
     _args_files: int = 0
     _tracks: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _unwritten: list[tuple[object, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         spill = self.folder / "spill"
@@ -152,7 +153,7 @@ class Staging:
         device: int | None = None,
         stream: str | None = None,
     ) -> int:
-        """The number of a track, made on first use.
+        """The number of a track, made on first use, and in table `tracks` after `write_tracks`.
 
         Device queues are identified by device and stream, all other tracks by process and thread.
         """
@@ -160,11 +161,20 @@ class Staging:
         if key not in self._tracks:
             number = self._tracks[key] = len(self._tracks)
             label = f"device {device} stream {stream}" if kind == "device" else f"thread {thread}"
-            self.connection.execute(
-                "INSERT INTO tracks VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [number, kind, process, None if kind == "device" else thread, device, stream, label],
-            )
+            named = None if kind == "device" else thread
+            self._unwritten.append((number, kind, process, named, device, stream, label))
         return self._tracks[key]
+
+    def write_tracks(self) -> None:
+        """Write the tracks made so far to table `tracks`; deriving does so for the last of them."""
+        self.insert_rows("tracks", self._unwritten)
+        self._unwritten.clear()
+
+    def insert_rows(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        """Append rows of Python values, in the order of the table's columns, with one statement."""
+        if rows:
+            columns = [list(values) for values in zip(*rows, strict=True)]
+            self.connection.execute(f"INSERT INTO {table} SELECT {', '.join(['unnest(?)'] * len(columns))}", columns)
 
     def add_args(self, query: str, connection: duckdb.DuckDBPyConnection | None = None) -> None:
         """Store arguments of events.

@@ -36,6 +36,7 @@ def derive(staging: Staging) -> int | None:
     Returns:
         The origin: the recording's own time that became 0, in ns; None without events.
     """
+    staging.write_tracks()
     share_texts(staging)
     origin, overview = clean_times(staging)
     if origin is not None:

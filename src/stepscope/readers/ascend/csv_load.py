@@ -9,7 +9,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from stepscope.readers.ascend.csvfile import CsvTable, observe_zeros, quoted_name
+from stepscope.readers.ascend.csvfile import CsvTable, cell_sql, cell_text, observe_zeros, quoted_name
 from stepscope.store.staging import Staging, first_row
 
 #: A cell may hold a call stack.
@@ -50,21 +50,20 @@ def _ends_early(path: Path) -> bool:
 
 def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...] | None:
     """Load a file with DuckDB; None if columns have names that no query can hold."""
-    connection = staging.connection
     quoted = str(path).replace("'", "''")
-    connection.execute(
-        f"CREATE TABLE {name} AS SELECT row_number() OVER () - 1 AS row, * FROM read_csv('{quoted}', header = true, "
-        "all_varchar = true, auto_detect = true, delim = ',', quote = '\"', escape = '\"', null_padding = true, "
-        f"parallel = false, max_line_size = {_CELL_LIMIT}, sample_size = 100)"
+    content = (
+        f"read_csv('{quoted}', header = true, all_varchar = true, auto_detect = true, delim = ',', quote = '\"', "
+        f"escape = '\"', null_padding = true, parallel = false, max_line_size = {_CELL_LIMIT}, sample_size = 100)"
     )
-    found = [row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()][1:]
+    found = [row[0] for row in staging.connection.execute(f"DESCRIBE FROM {content}").fetchall()]
     if any("\0" in column for column in found):
         return None
-    stripped = _distinct(found)
-    for before, after in zip(found, stripped, strict=True):
-        if before != after:
-            connection.execute(f"ALTER TABLE {name} RENAME COLUMN {quoted_name(before)} TO {quoted_name(after)}")
-    return stripped
+    columns = _distinct(found)
+    cells = (f"{cell_sql(before)} AS {quoted_name(after)}" for before, after in zip(found, columns, strict=True))
+    staging.connection.execute(
+        f"CREATE TABLE {name} AS SELECT row_number() OVER () - 1 AS row, {', '.join(cells)} FROM {content}"
+    )
+    return columns
 
 
 def _load_slowly(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
@@ -101,7 +100,9 @@ def _load_slowly(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
 
 def _insert(staging: Staging, name: str, columns: tuple[str, ...], rows: list[list[str]], done: int) -> int:
     cells = zip(*rows, strict=True)
-    table = {column: pa.array(values, pa.string()) for column, values in zip(columns, cells, strict=True)}
+    table = {
+        column: pa.array(map(cell_text, values), pa.string()) for column, values in zip(columns, cells, strict=True)
+    }
     staging.insert(name, pa.table({"row": pa.array(range(done, done + len(rows)), pa.int64()), **table}))
     return done + len(rows)
 

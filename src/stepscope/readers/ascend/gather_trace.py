@@ -136,11 +136,10 @@ def _insert_processes(staging: Staging, found: dict[str, Process]) -> None:
     connection.execute(
         "CREATE TABLE ascend_processes (pid VARCHAR, name VARCHAR, role VARCHAR, system VARCHAR, device INTEGER)"
     )
-    for pid, process in found.items():
-        row = [pid, process.name, process.role, process.system, process.device]
-        connection.execute("INSERT INTO ascend_processes VALUES (?, ?, ?, ?, ?)", row)
-        for tid, (lane, plane) in process.lanes.items():
-            connection.execute("INSERT INTO ascend_lanes VALUES (?, ?, ?, ?)", [pid, tid, lane, plane])
+    named = [(pid, one.name, one.role, one.system, one.device) for pid, one in found.items()]
+    staging.insert_rows("ascend_processes", named)
+    lanes = [(pid, tid, lane, plane) for pid, one in found.items() for tid, (lane, plane) in one.lanes.items()]
+    staging.insert_rows("ascend_lanes", lanes)
 
 
 def _insert_words(staging: Staging) -> None:

@@ -152,13 +152,12 @@ def _add_steps(staging: Staging) -> None:
 def _add_metrics(staging: Staging, table: CsvTable) -> None:
     """Insert all columns that are no description as counters; those of cores a kernel does not use are 0."""
     described = {name.lower() for name in _DESCRIPTION} | _KEYS
-    for column in table.columns:
-        if column.lower() in described:
-            continue
-        name, factor = metric(column)
+    metrics = {column: metric(column) for column in table.columns if column.lower() not in described}
+    if metrics:
+        values = (f"{table.number(column)} * {factor}" for column, (_, factor) in metrics.items())
         staging.connection.execute(
-            "INSERT INTO kernel_metrics SELECT m.i, ?, v.value * ? FROM ascend_matches m JOIN "
-            f"(SELECT row, {table.number(column)} AS value FROM {table.name}) v USING (row) "
-            "WHERE v.value IS NOT NULL ORDER BY m.i",
-            [name, factor],
+            "INSERT INTO kernel_metrics SELECT i, $names[nth], value FROM (SELECT i, "
+            f"unnest(range(1, {len(metrics) + 1})) AS nth, unnest([{', '.join(values)}]) AS value "
+            f"FROM ascend_matches JOIN {table.name} USING (row)) WHERE value IS NOT NULL ORDER BY nth, i",
+            {"names": [name for name, _ in metrics.values()]},
         )

@@ -60,15 +60,13 @@ def read_operator_memory(staging: Staging, table: CsvTable) -> None:
 
 def read_components(staging: Staging, table: CsvTable) -> None:
     """Read totals of `memory_record.csv` as counters in bytes: one series per component and kind of total."""
-    for column, series in (
-        ("Total Allocated(MB)", "allocated"), ("Total Reserved(MB)", "reserved"), ("Total Active(MB)", "active"),
-    ):  # fmt: skip
-        staging.connection.execute(
-            f"INSERT INTO ascend_counters SELECT ts, 'memory', component || ' {series}', value FROM (SELECT "
-            f"{table.nanoseconds('Timestamp(us)')} AS ts, {table.text('Component')} AS component, "
-            f"{table.scaled(_MIB, column)} AS value FROM {table.name}) "
-            "WHERE ts IS NOT NULL AND value IS NOT NULL AND component IS NOT NULL"
-        )
+    totals = (table.scaled(_MIB, f"Total {kind}(MB)") for kind in ("Allocated", "Reserved", "Active"))
+    staging.connection.execute(
+        "INSERT INTO ascend_counters SELECT ts, 'memory', component || ' ' || kind, value FROM (SELECT "
+        f"{table.nanoseconds('Timestamp(us)')} AS ts, {table.text('Component')} AS component, "
+        f"unnest(['allocated', 'reserved', 'active']) AS kind, unnest([{', '.join(totals)}]) AS value "
+        f"FROM {table.name}) WHERE ts IS NOT NULL AND value IS NOT NULL AND component IS NOT NULL"
+    )
 
 
 def read_modules(staging: Staging, table: CsvTable) -> None:

@@ -128,12 +128,14 @@ def stage(staging: Staging) -> None:
 def _make_tracks(staging: Staging) -> None:
     connection = staging.connection
     connection.execute("CREATE TABLE ascend_tracks (kind VARCHAR, first VARCHAR, second VARCHAR, track INTEGER)")
+    rows = []
     for kind, first, second, _ in connection.execute(_TRACKS).fetchall():
         if kind == "host":
             track = staging.track("host", process=first, thread=second)
         else:
             track = staging.track("device", device=None if first is None else int(first), stream=second)
-        connection.execute("INSERT INTO ascend_tracks VALUES (?, ?, ?, ?)", [kind, first, second, track])
+        rows.append((kind, first, second, track))
+    staging.insert_rows("ascend_tracks", rows)
 
 
 def _make_part_kinds(staging: Staging) -> None:
@@ -142,8 +144,7 @@ def _make_part_kinds(staging: Staging) -> None:
         "SELECT DISTINCT coalesce(task_type, name) FROM ascend_device WHERE kind IN ('part', 'sync')"
     ).fetchall()
     staging.connection.execute("CREATE TABLE ascend_part_kinds (task_type VARCHAR, kind VARCHAR)")
-    for (task_type,) in rows:
-        staging.connection.execute("INSERT INTO ascend_part_kinds VALUES (?, ?)", [task_type, part_kind(task_type)])
+    staging.insert_rows("ascend_part_kinds", [(task_type, part_kind(task_type)) for (task_type,) in rows])
 
 
 def _make_operands(staging: Staging) -> None:
@@ -198,12 +199,12 @@ def types_json(text: str) -> str:
 def _stage_counters(staging: Staging) -> None:
     connection = staging.connection
     connection.execute("CREATE TABLE ascend_series (unit VARCHAR, name VARCHAR, track INTEGER)")
-    for unit, name in connection.execute("SELECT DISTINCT unit, name FROM ascend_counters ORDER BY 1, 2").fetchall():
-        track = staging.track("counter", process=unit, thread=name)
-        connection.execute("INSERT INTO ascend_series VALUES (?, ?, ?)", [unit, name, track])
+    series = connection.execute("SELECT DISTINCT unit, name FROM ascend_counters ORDER BY 1, 2").fetchall()
+    rows = [(unit, name, staging.track("counter", process=unit, thread=name)) for unit, name in series]
+    staging.insert_rows("ascend_series", rows)
     connection.execute(
         "INSERT INTO counters SELECT c.ts, s.track, c.name, c.value FROM ascend_counters c JOIN ascend_series s "
-        "ON s.unit IS NOT DISTINCT FROM c.unit AND s.name = c.name ORDER BY s.track, c.ts"
+        "ON s.unit IS NOT DISTINCT FROM c.unit AND s.name = c.name ORDER BY s.track, c.ts, c.rowid"
     )
 
 

@@ -12,8 +12,6 @@ from stepscope.readers.ascend.csvfile import CsvTable, observe_zeros
 from stepscope.readers.ascend.files import read_json
 from stepscope.store.staging import Staging
 
-_INSERT: Final = "INSERT INTO recorded SELECT ?, step, subject, ?, value FROM ({}) WHERE value IS NOT NULL ORDER BY row"
-
 #: By file: source in `recorded`, column of the step, and columns that make up the subject.
 TABLES: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     "step_trace_time": ("steps", ("Step",), ()),
@@ -35,11 +33,15 @@ def add_table(staging: Staging, table: CsvTable, kind: str) -> None:
     """Store every number of a CSV file of `TABLES`."""
     source, steps, subjects = TABLES[kind]
     subject = " || ' ' || ".join(f"coalesce({table.text(name)}, '')" for name in subjects) or "''"
-    for column in table.columns:
-        if column in (*steps, *subjects) or column.lower() in _KEYS:
-            continue
-        query = f"SELECT row, {table.text(*steps)} AS step, {subject} AS subject, {table.number(column)} AS value"
-        staging.connection.execute(_INSERT.format(f"{query} FROM {table.name}"), [source, column])
+    columns = [c for c in table.columns if c not in (*steps, *subjects) and c.lower() not in _KEYS]
+    if columns:
+        staging.connection.execute(
+            "INSERT INTO recorded SELECT $source, step, subject, $columns[nth], value FROM ("
+            f"SELECT row, {table.text(*steps)} AS step, {subject} AS subject, "
+            f"unnest(range(1, {len(columns) + 1})) AS nth, unnest([{', '.join(map(table.number, columns))}]) AS value "
+            f"FROM {table.name}) WHERE value IS NOT NULL ORDER BY nth, row",
+            {"source": source, "columns": columns},
+        )
 
 
 def add_l2_cache(staging: Staging, table: CsvTable) -> None:

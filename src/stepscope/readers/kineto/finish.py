@@ -110,6 +110,7 @@ def _ranks(recorded: str | None) -> list[int] | None:
 
 def _stage_flows(staging: Staging) -> None:
     """Stage flows; where device work has no correlation id, its launch flow gives one."""
+    staging.write_tracks()
     connection = staging.connection
     connection.execute(
         "INSERT INTO raw_flows SELECT f.kind, key, is_source, f.ts, track FROM kineto_flows f "
@@ -124,18 +125,22 @@ def _stage_flows(staging: Staging) -> None:
 
 def _stage_counters(staging: Staging) -> None:
     connection = staging.connection
-    for pid, name in connection.execute("SELECT DISTINCT pid, name FROM kineto_counters ORDER BY 1, 2").fetchall():
-        track = staging.track("counter", process=pid, thread=name)
+    found = connection.execute("SELECT DISTINCT pid, name FROM kineto_counters ORDER BY 1, 2").fetchall()
+    if found:
+        connection.execute("CREATE TEMP TABLE numbered (pid VARCHAR, name VARCHAR, track INTEGER)")
+        tracks = [(pid, name, staging.track("counter", process=pid, thread=name)) for pid, name in found]
+        staging.insert_rows("numbered", tracks)
         connection.execute(
             "INSERT INTO counters "
-            "SELECT ts, ?, CASE WHEN series = name THEN name ELSE name || ' ' || series END, value "
-            "FROM kineto_counters WHERE pid = ? AND name = ? AND isfinite(value) ORDER BY ts",
-            [track, pid, name],
+            "SELECT ts, track, CASE WHEN series = name THEN name ELSE name || ' ' || series END, value "
+            "FROM kineto_counters JOIN numbered USING (pid, name) WHERE isfinite(value) "
+            "ORDER BY track, ts, kineto_counters.rowid"
         )
 
 
 def _label_tracks(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
     """Name threads as the trace does. Names are quoted text in one-field objects: {"name": "..."}."""
+    labels = {}
     for kind, pid, tid, args in metadata:
         if kind != "thread_name":
             continue
@@ -144,7 +149,11 @@ def _label_tracks(staging: Staging, metadata: list[tuple[str, str, str, str]]) -
         except (ValueError, AttributeError):
             continue
         if isinstance(name, str) and name:
-            staging.connection.execute(
-                "UPDATE tracks SET label = ? WHERE kind = 'host' AND process = ? AND thread = ?",
-                [name, pid, tid],
-            )
+            labels[pid, tid] = name
+    if labels:
+        staging.connection.execute(
+            "UPDATE tracks SET label = l.label "
+            "FROM (SELECT unnest(?) AS pid, unnest(?) AS tid, unnest(?) AS label) l "
+            "WHERE kind = 'host' AND process = pid AND thread = tid",
+            [[pid for pid, _ in labels], [tid for _, tid in labels], list(labels.values())],
+        )

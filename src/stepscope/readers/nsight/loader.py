@@ -119,10 +119,12 @@ class ExportLoader:
 
     def number_processes(self, query: str) -> None:
         """Number processes from 0, in the order of the query's globalPids."""
+        new = []
         for (global_pid,) in self.staging.connection.execute(query).fetchall():
             if global_pid is not None and global_pid not in self._processes:
                 number = self._processes[global_pid] = len(self._processes)
-                self.staging.connection.execute("INSERT INTO nsight_processes VALUES (?, ?)", [global_pid, number])
+                new.append((global_pid, number))
+        self.staging.insert_rows("nsight_processes", new)
 
     @property
     def processes(self) -> list[int]:
@@ -136,9 +138,7 @@ class ExportLoader:
             f"SELECT coalesce(r.{column}, 0) FROM {relation} r "
             f"ANTI JOIN nsight_threads t ON t.global_tid = coalesce(r.{column}, 0) GROUP BY 1 ORDER BY min(r.id)"
         ).fetchall()
-        for (global_tid,) in rows:
-            track = self.thread(global_tid)
-            connection.execute("INSERT INTO nsight_threads VALUES (?, ?)", [global_tid, track])
+        self.staging.insert_rows("nsight_threads", [(thread, self.thread(thread)) for (thread,) in rows])
         self.number_processes(
             f"SELECT {process_of(column)} FROM {relation} WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY min(id)"
         )
@@ -161,11 +161,12 @@ class ExportLoader:
             f"SELECT global_pid, device, context, stream FROM (SELECT id, {QUEUE_KEY} FROM chunk) "
             "ANTI JOIN nsight_queues USING (global_pid, device, context, stream) GROUP BY ALL ORDER BY min(id)"
         ).fetchall()
+        new = []
         for global_pid, device, context, stream in rows:
             seen = self._contexts.setdefault((global_pid, context), device)
             track = self._queue(global_pid, device if device_known else seen, context, stream)
-            connection.execute("INSERT INTO nsight_queues VALUES (?, ?, ?, ?, ?)",
-                               [global_pid, device, context, stream, track])  # fmt: skip
+            new.append((global_pid, device, context, stream, track))
+        self.staging.insert_rows("nsight_queues", new)
 
     def _queue(self, global_pid: int, device: int, context: int, stream: int) -> int:
         """The track of a queue; equal stream numbers in different processes or contexts are different queues."""

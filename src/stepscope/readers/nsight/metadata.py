@@ -147,6 +147,7 @@ def label_threads(loader: ExportLoader, given: list[tuple[int, str]]) -> None:
             best[thread], labels[thread] = worth, name
     labels.update(given)
     columns = {"thread": pa.array(labels.keys(), pa.int64()), "name": pa.array(labels.values(), pa.string())}
+    loader.staging.write_tracks()
     loader.staging.connection.register("labels", pa.table(columns))
     loader.staging.connection.execute(
         "UPDATE tracks SET label = l.name FROM nsight_threads t JOIN labels l ON l.thread = t.global_tid "

@@ -175,6 +175,5 @@ def _make_tracks(loader: ExportLoader) -> None:
     rows = connection.execute(
         f"SELECT DISTINCT global_tid FROM nsight_ranges WHERE type IN {_START_END} ORDER BY 1"
     ).fetchall()
-    for (global_tid,) in rows:
-        track = loader.thread(global_tid, " start-end ranges")
-        connection.execute("INSERT INTO nsight_range_tracks VALUES (?, true, ?)", [global_tid, track])
+    apart = [(thread, True, loader.thread(thread, " start-end ranges")) for (thread,) in rows]
+    loader.staging.insert_rows("nsight_range_tracks", apart)
