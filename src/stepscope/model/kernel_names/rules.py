@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from stepscope.model.kernel_names.kinds import OpClass
 from stepscope.model.kernel_names.parse import KernelName
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NameRule:
     """A pattern searched for in a qualified name, and the class of the names that hold it.
 
     Attributes:
         op_class: What such names are.
-        pattern: In lower case, if `folded`.
+        written: The pattern as written; in lower case, if `folded`.
         folded: Whether the pattern looks at the name in lower case, which is twice as fast as to ignore case.
     """
 
     op_class: OpClass
-    pattern: re.Pattern[str]
+    written: str
     folded: bool
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern, compiled when the first name asks: most recordings need few of them, stored ones none."""
+        return re.compile(self.written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +61,12 @@ def first(rules: tuple[NameRule, ...], path: str, folded: str) -> OpClass | None
 
 def rule(op_class: OpClass, *patterns: str) -> NameRule:
     """A rule from alternatives in lower case, matched without regard to the name's case."""
-    return NameRule(op_class, re.compile("|".join(patterns)), folded=True)
+    return NameRule(op_class, "|".join(patterns), folded=True)
 
 
 def exact(op_class: OpClass, *patterns: str) -> NameRule:
     """A rule from alternatives, matched with regard to case."""
-    return NameRule(op_class, re.compile("|".join(patterns)), folded=False)
+    return NameRule(op_class, "|".join(patterns), folded=False)
 
 
 def _holds(text: str, words: tuple[str, ...]) -> bool:
