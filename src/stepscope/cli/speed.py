@@ -22,7 +22,7 @@ from stepscope.model.process.databases import keep_instances
 #: with all of it and 1.90 s without, for 0.8 MB of compressed trace). What is worth less than 10 ms is not done.
 TRICKS: Final[Mapping[str, str]] = {
     "pandas": "libraries find no pandas to import: 116 ms",
-    "parameters": "paths and texts of a command are converted without pydantic: 100 ms",
+    "parameters": "paths, texts, flags and defaults of a command are converted without pydantic: 100 ms",
     "heaps": "threads take memory from few heaps, which keep some of what is free: 17 ms",
     "collector": "Python looks for unreachable cycles after 250,000 new objects, not 700: 105 ms",
     "blas": "NumPy's linear algebra starts no thread per core: 13 ms",
@@ -97,7 +97,7 @@ def with_few_heaps() -> None:
 
 
 def convert_plainly(parameters: Iterable[Any]) -> None:
-    """Have parameters of a command convert paths and texts by themselves, and leave to Typer whatever may be wrong.
+    """Have parameters of a command convert what is plain by themselves, and leave to Typer whatever may be wrong.
 
     Typer 0.29 builds a pydantic adapter for every parameter of a command, given or not. Versions that don't are left
     as they are.
@@ -109,7 +109,8 @@ def convert_plainly(parameters: Iterable[Any]) -> None:
 
 
 def _quicken(parameter: Any) -> None:
-    convert = None if parameter.callback else _CONVERSIONS.get(parameter.type_descriptor.annotation)
+    plain = None if parameter.callback else parameter.type_descriptor.annotation
+    convert = _CONVERSIONS.get(plain)
     several = getattr(parameter, "multiple", False) or parameter.nargs == -1
     typers_own = parameter.process_value
 
@@ -117,6 +118,9 @@ def _quicken(parameter: Any) -> None:
         if value is None and not parameter.required:
             nothing = () if several else None
             return parameter.callback(ctx, parameter, nothing) if parameter.callback else nothing
+        if type(value) in (bool, int, float) and type(value) is plain:
+            # A flag, or a number that was not given.
+            return value
         if convert is not None and value:
             texts = value if several else [value]
             if all(type(text) is str and (convert is str or _may_pass(text)) for text in texts):
