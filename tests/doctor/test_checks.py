@@ -67,6 +67,21 @@ CASES: list[tuple[str, str, Facts, Facts]] = [
     ("gpu-link", "warning", gpus({"link_width": 8, "link_most": 16}), gpus({"link_width": 16, "link_most": 16})),
     ("gpu-in-use", "warning", gpus({"used_mib": 1025}), gpus({"used_mib": 1024})),
     ("gpu-divided", "info", gpus({"divided": True}), gpus({"divided": False})),
+    ("amd-build", "error", Facts(amd_gpus=("0",), torch_hip=(0, 0)), Facts(amd_gpus=("0",), torch_hip=(6, 4))),
+    ("amd-access", "error", Facts(amd_gpus=("0",), amd_open=False), Facts(amd_gpus=("0",), amd_open=True)),
+    (
+        "amd-visible",
+        "info",
+        Facts(amd_gpus=("0",), environ={"ROCR_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "1"}),
+        Facts(amd_gpus=("0",), environ={"HIP_VISIBLE_DEVICES": "1"}),
+    ),
+    ("iommu", "warning", Facts(iommu={"0": "DMA", "1": "DMA-FQ"}), Facts(iommu={"0": "identity", "1": "DMA"})),
+    (
+        "npu-environment",
+        "error",
+        Facts(npus=8, environ={"ASCEND_HOME_PATH": "/gone"}, cann_missing=("ASCEND_HOME_PATH",)),
+        Facts(npus=0, environ={"ASCEND_HOME_PATH": "/gone"}, cann_missing=("ASCEND_HOME_PATH",)),
+    ),
     ("npu-package", "error", Facts(npus=8, packages={"torch": "2.1.0"}), Facts(npus=0, packages={"torch": "2.1.0"})),
     (
         "npu-package",

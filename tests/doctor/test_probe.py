@@ -73,7 +73,9 @@ def written(root: Path, files: dict[str, str]) -> Path:
 def nvidia_smi(command: Sequence[str]) -> str | None:
     """An nvidia-smi that refuses what it does not know, and Python with packages."""
     if command[0] != "nvidia-smi":
-        return f"a warning\n{json.dumps([{'torch': '2.13.0+cu130'}, '13.0'])}\n" if command[0] == "python3" else None
+        return (
+            f"a warning\n{json.dumps([{'torch': '2.13.0+cu130'}, '13.0', ''])}\n" if command[0] == "python3" else None
+        )
     fields = command[1].removeprefix("--query-gpu=").split(",")
     values = {
         "index": "0", "name": "NVIDIA H100 80GB HBM3", "driver_version": "580.95.05", "persistence_mode": "Enabled",
@@ -115,6 +117,31 @@ def test_devices(facts: Facts) -> None:
     assert facts.npus == 1
     assert facts.device_nodes == {"0000:17:00.0": 1}
     assert (facts.packages, facts.torch_cuda) == ({"torch": "2.13.0+cu130"}, (13, 0))
+    assert (facts.torch_hip, facts.amd_gpus) == ((0, 0), ())
+
+
+def test_gpus_of_amd_and_an_iommu(tmp_path: Path) -> None:
+    devices = "sys/bus/pci/devices"
+    written(tmp_path, {
+        f"{devices}/0000:0c:00.0/vendor": "0x1002\n", f"{devices}/0000:0c:00.0/class": "0x120000\n",
+        f"{devices}/0000:0c:00.0/iommu_group/type": "DMA-FQ\n",
+        # A card that drives a screen is no accelerator of AMD's.
+        f"{devices}/0000:03:00.0/vendor": "0x1002\n", f"{devices}/0000:03:00.0/class": "0x030000\n",
+        "dev/kfd": "",
+    })  # fmt: skip
+    found = gather(Machine(root=tmp_path, environ={}, run=lambda _: None))
+    assert (found.amd_gpus, found.amd_open) == (("0000:0c:00.0",), True)
+    assert found.iommu == {"0000:0c:00.0": "DMA-FQ"}
+    (tmp_path / "dev/kfd").unlink()
+    assert gather(Machine(root=tmp_path, environ={}, run=lambda _: None)).amd_open is False
+
+
+def test_what_installers_of_npus_leave(tmp_path: Path) -> None:
+    written(tmp_path, {"usr/local/Ascend/driver/version.info": "Version=24.1.rc2\nascendhal_version=7.35.23\n"})
+    (tmp_path / "cann").mkdir()
+    environ = {"ASCEND_HOME_PATH": "/gone", "ASCEND_TOOLKIT_HOME": "/cann"}
+    found = gather(Machine(root=tmp_path, environ=environ, run=lambda _: None))
+    assert (found.npu_driver, found.cann_missing) == ((24, 1), ("ASCEND_HOME_PATH",))
 
 
 NPU_SMI = """\

@@ -9,6 +9,7 @@ from typing import Final
 from stepscope.doctor.check import LEVELS, Advice, Check
 from stepscope.doctor.checks import (
     allocator,
+    amd,
     clocks,
     collectives,
     cpus,
@@ -27,7 +28,7 @@ from stepscope.doctor.checks import (
 from stepscope.doctor.facts import Facts
 
 _MODULES: Final = (
-    libraries, gpus, npus, switches, misspelt, allocator, collectives, hccl, threads, cpus, numa, clocks, memory,
+    libraries, gpus, amd, npus, switches, misspelt, allocator, collectives, hccl, threads, cpus, numa, clocks, memory,
     limits, storage,
 )  # fmt: skip
 #: Every check, in the order in which they are made.

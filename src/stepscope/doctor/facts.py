@@ -90,15 +90,20 @@ class Facts:
         limits: Limits of this process by name as in /proc/self/limits; UNLIMITED for none.
         places: Where data, caches and outputs lie.
         gpus: NVIDIA GPUs.
+        amd_gpus: PCI addresses of AMD's accelerators.
+        amd_open: Whether this process may use them (`/dev/kfd`).
+        iommu: Kind of IOMMU group of each accelerator, by PCI address: `DMA`, `DMA-FQ` or `identity`, as Linux says.
         npus: Number of Ascend NPUs.
         npu_driver: Version of the NPUs' driver.
         npu_health: What the driver says of each NPU's health, by number.
         npu_processes: Processes that use NPUs now.
+        cann_missing: Variables that name a folder of CANN which is not there.
         infiniband: Names of InfiniBand and RoCE devices.
         kernel: Version of Linux.
         modules: Loaded modules of the kernel.
         packages: Versions of Python packages of the program's Python.
         torch_cuda: CUDA version that PyTorch was built with; (0, 0) for a build without CUDA.
+        torch_hip: ROCm version that PyTorch was built with; (0, 0) for a build without ROCm.
     """
 
     environ: Mapping[str, str] = field(default_factory=dict)
@@ -121,12 +126,17 @@ class Facts:
     limits: Mapping[str, int] | None = None
     places: tuple[UsedPlace, ...] | None = None
     gpus: tuple[Gpu, ...] | None = None
+    amd_gpus: tuple[str, ...] | None = None
+    amd_open: bool | None = None
+    iommu: Mapping[str, str] | None = None
     npus: int | None = None
     npu_driver: tuple[int, ...] | None = None
     npu_health: Mapping[int, str] | None = None
     npu_processes: int | None = None
+    cann_missing: tuple[str, ...] = ()
     infiniband: tuple[str, ...] | None = None
     kernel: tuple[int, ...] | None = None
     modules: frozenset[str] | None = None
     packages: Mapping[str, str] | None = None
     torch_cuda: tuple[int, ...] | None = None
+    torch_hip: tuple[int, ...] | None = None

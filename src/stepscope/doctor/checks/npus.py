@@ -35,11 +35,19 @@ def npu_package(facts: Facts) -> Verdict:
     return [Advice("error", f"torch_npu {npu} with PyTorch {torch}", why, f"install torch_npu for PyTorch {torch}")]
 
 
-@check("npu-environment", "there are NPUs, and neither `ASCEND_HOME_PATH` nor `ASCEND_TOOLKIT_HOME` is set", _INSTALL)
+@check(
+    "npu-environment",
+    "there are NPUs, and neither `ASCEND_HOME_PATH` nor `ASCEND_TOOLKIT_HOME` is set, or what they name is not there",
+    _INSTALL,
+)
 def npu_environment(facts: Facts) -> Verdict:
     """CANN's environment."""
     if facts.npus is None:
         return None
+    if facts.npus and facts.cann_missing:
+        names = " and ".join(f"{name}={facts.environ.get(name, '')}" for name in facts.cann_missing)
+        change = "source set_env.sh of the CANN that is installed, or mount it into the container"
+        return [Advice("error", f"{names} is not there", "torch_npu does not find CANN's libraries", change)]
     if not facts.npus or any(name in facts.environ for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")):
         return []
     why = "torch_npu does not find CANN's libraries"

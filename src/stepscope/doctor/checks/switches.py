@@ -24,6 +24,8 @@ _SWITCHES: Final = {
     "HIP_LAUNCH_BLOCKING": _Switch(_ON, "error", _WAITS),
     "AMD_SERIALIZE_KERNEL": _Switch(frozenset("123"), "error", _WAITS),
     "AMD_SERIALIZE_COPY": _Switch(frozenset("123"), "error", "the host waits for every copy; it is for debugging"),
+    "HSA_ENABLE_SDMA": _Switch(_OFF, "warning", "kernels copy, on the units that compute, instead of copy engines"),
+    "AMD_LOG_LEVEL": _Switch(frozenset("1234"), "warning", "HIP writes a log of its calls"),
     "PYTORCH_NO_CUDA_MEMORY_CACHING": _Switch(_ON, "error", "each tensor calls the driver for memory, and waits"),
     "PYTORCH_NO_NPU_MEMORY_CACHING": _Switch(_ON, "error", "each tensor calls the driver for memory, and waits"),
     "TASK_QUEUE_ENABLE": _Switch(_OFF, "error", "operators are dispatched to the NPU one by one, without a queue"),
@@ -56,7 +58,7 @@ _SWITCHES: Final = {
 @check(
     "debug-switches",
     "one of " + ", ".join(f"`{name}`" for name in _SWITCHES) + " is set so that it costs time",
-    "manuals of CUDA, PyTorch, torch_npu and CANN, environment variables",
+    "manuals of CUDA, ROCm, PyTorch, torch_npu and CANN, environment variables",
 )
 def debug_switches(facts: Facts) -> Verdict:
     """Variables that cost time."""

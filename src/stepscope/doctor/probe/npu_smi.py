@@ -1,4 +1,4 @@
-"""NPUs as `npu-smi info` tells: version of the driver, health, and processes that use them."""
+"""NPUs as `npu-smi info` tells: version of the driver, health, and processes that use them; and where CANN is."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from typing import Any, Final
 
 from stepscope.doctor.machine import Machine, version, whole
 
+#: What the driver's installer writes, and where CANN's environment says that it is.
+_INSTALLED: Final = "/usr/local/Ascend/driver/version.info"
+_HOMES: Final = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _DRIVER: Final = re.compile(r"npu-smi \S+\s+Version: (\d[\w.]*)")
 
 
 def facts(machine: Machine) -> dict[str, Any]:
     """Values of `Facts`, by name; without what this machine does not tell."""
     text = machine.run(["npu-smi", "info"])
+    missing = [name for name in _HOMES if machine.environ.get(name) and machine.names(machine.environ[name]) is None]
+    homes: dict[str, Any] = {"cann_missing": tuple(missing)}
     if text is None:
-        return {}
+        installed = re.search(r"^Version=(.*)$", machine.text(_INSTALLED) or "", re.MULTILINE)
+        return {**homes, "npu_driver": version(installed[1])} if installed else homes
     found = _DRIVER.search(text)
     health: dict[int, str] = {}
     processes = 0
@@ -29,6 +35,7 @@ def facts(machine: Machine) -> dict[str, Any]:
         elif not words[1].isdecimal():
             health[int(words[0])] = cells[1]
     return {
+        **homes,
         "npu_driver": version(found[1]) if found else None,
         "npu_health": health or None,
         "npu_processes": processes if health else None,
