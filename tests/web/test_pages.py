@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,3 +176,29 @@ def test_a_wrong_token_is_a_sentence(chromium: browser.Browser, demo: str) -> No
     page.eventually("!!document.querySelector('[role=alert]')")
     assert "stepscope view" in page.run("document.querySelector('[role=alert]').textContent")
     page.close()
+
+
+def test_samples_of_the_machine_have_the_units_of_their_rows(chromium: browser.Browser, tmp_path: Path) -> None:
+    start = 1_700_000_000
+    events = [{"ph": "X", "cat": "cpu_op", "name": "mm", "pid": 1, "tid": 1, "ts": ts, "dur": 9} for ts in (0, 2e6)]
+    trace = {"distributedInfo": {"rank": 0}, "baseTimeNanoseconds": start * 10**9, "traceEvents": events}
+    (tmp_path / "node7_11.1700000000000.pt.trace.json").write_text(json.dumps(trace))
+    head = {"samples": "stepscope.machine/1", "host": "node7", "cores": 4, "ticks": 100}
+    lines: list[dict[str, Any]] = [
+        {"unix_ns": (start + at) * 10**9, "recording": at < 3, "cores": {"0": [50 * at, 0, 0]},
+         "devices": {"0": {"busy": 80, "memory_used": 2**30}}} for at in range(10)
+    ]  # fmt: skip
+    (tmp_path / "node7_1.machine.jsonl").write_text(
+        "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
+    )
+    with viewed(tmp_path) as address:
+        page = opened(chromium, address)
+        assert "#/machine" in listed(page)
+        rows = "[...document.querySelectorAll('[aria-label=machine_use] tbody tr')].map(r => r.innerText.split('\\t'))"
+        page.eventually(f"{rows}.length > 0")
+        shown = {(subject, series): mean for subject, series, mean, *_ in page.run(rows)}
+        assert shown["device 0", "busy"] == "80.0 %"
+        assert shown["device 0", "memory used"] == "1.00 GiB"
+        assert shown["processors", "busy"] == "0.50 cores"
+        assert list(shown)[-1] == ("core 0", "busy")
+        page.close()

@@ -3,6 +3,7 @@ import { useId, useMemo } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import type { Column, Table, Value } from "../data/types";
 import { headingOf, isNumeric, scaleOf, visible, type Scale } from "./format";
+import { Breaking, coded, Stack } from "./Words";
 import { copy, download, separated } from "./taking";
 
 export interface DataTableProps {
@@ -25,14 +26,16 @@ export interface DataTableProps {
 /** A table that sorts, filters, explains its columns, and can be copied or downloaded. */
 export function DataTable({ name, table, columns, sort, where, cell, most = 100, alike }: DataTableProps) {
   const id = useId();
-  const every = useSignal(!columns?.length);
+  const every = useSignal(false);
   const by = useSignal({ column: sort ?? "", down: true });
   const filter = useSignal("");
   const limit = useSignal(most);
   const help = useSignal(false);
   const said = useSignal("");
   const matching = useMemo(() => matches(table, where), [table, where]);
-  const chosen = every.value ? table.columns : pick(table.columns, columns ?? []).filter((column) => known(matching, at(table, column)));
+  // The chosen rank need not stand in each row.
+  const first = columns?.length ? pick(table.columns, columns) : table.columns.filter((column) => column.name !== "rank" || !("rank" in (where ?? {})));
+  const chosen = every.value ? table.columns : first.filter((column) => known(matching, at(table, column)));
   const scales = useMemo(() => scalesOf(table.columns, matching, alike), [table, matching]);
   const rows = sorted(filtered(matching, filter.value), table.columns, by.value);
   const shown = rows.slice(0, limit.value);
@@ -48,7 +51,7 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100,
           {said.value || (rows.length === matching.length ? plural(rows.length) : `${rows.length.toLocaleString("en-US")} of ${matching.length.toLocaleString("en-US")} rows`)}
         </span>
         <span class="grow" />
-        {columns?.length ? (
+        {every.value || chosen.length < table.columns.length ? (
           <button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>All columns</button>
         ) : null}
         <button type="button" aria-expanded={help.value} aria-controls={`${id}-help`} onClick={() => (help.value = !help.value)}>Columns explained</button>
@@ -56,7 +59,8 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100,
         <button type="button" onClick={() => download(`${name}.csv`, text())}>CSV</button>
       </div>
       <dl class="legend" id={`${id}-help`} hidden={!help.value}>
-        {chosen.map((column) => [<dt>{headingOf(column)}</dt>, <dd>{column.description}</dd>])}
+        {table.description ? [<dt>each row</dt>, <dd>{coded(table.description)}</dd>] : null}
+        {chosen.map((column) => [<dt>{headingOf(column)}</dt>, <dd>{coded(column.description)}</dd>])}
       </dl>
       <div class="scroll" tabIndex={0} role="group" aria-label={`${name}, scrollable`}>
         <table>
@@ -70,7 +74,9 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100,
                   const value = row[at(table, column)] ?? null;
                   const short = NAMED.has(column.name) && typeof value === "string" ? cut(table.short?.[value] ?? value, value) : undefined;
                   const text = short ?? scales.get(column.name)?.write(value) ?? "";
-                  const written = cell?.(column, value, text, row) ?? text;
+                  const long = typeof value === "string" && text.length > 24;
+                  const made = cell?.(column, value, text, row);
+                  const written = made ?? (isStack(column, value) ? <Stack frames={value as string[]} /> : long ? <Breaking text={text} /> : text);
                   const kind = isNumeric(column) ? "n" : kindOf(short ?? value);
                   return i === 0 && !isNumeric(column)
                     ? <th scope="row" class={kind} title={short === undefined ? undefined : String(value)}>{written}</th>
@@ -117,6 +123,9 @@ function cut(shown: string, whole: string): string | undefined {
   if (shown.length > LONGEST) return `${visible(shown.slice(0, LONGEST - 1))}…`;
   return shown === whole ? undefined : shown;
 }
+
+/** Whether a value is the frames of a call stack. */
+const isStack = (column: Column, value: Value): boolean => Array.isArray(value) && column.name === "frames";
 
 const plural = (count: number): string => (count === 1 ? "1 row" : `${count.toLocaleString("en-US")} rows`);
 

@@ -56,7 +56,7 @@ function EvidenceLinks({ finding }: { finding: Finding }) {
           <li><a href={href("timeline", { rank, event })}>{i ? `Event ${event}` : `In the timeline: event ${event}`}</a></li>
         ))}
         {rows.slice(0, 4).map((row) => (
-          <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>Row of {row.table.replaceAll("_", " ")}</a></li>
+          <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>Row of {row.table.replaceAll("_", " ")}{rows.filter((one) => one.table === row.table).length > 1 ? `: ${Object.entries(row.where).flatMap(([name, value]) => (name === "rank" || value === null ? [] : visible(String(value)))).slice(0, 2).join(", ") || `rank ${row.where["rank"]}`}` : ""}</a></li>
         ))}
       </ul>
       {figures.length ? (

@@ -62,7 +62,7 @@ export function scaleOf(column: Column, values: Iterable<Value>): Scale {
   const plain = (value: Value): string => {
     if (value === null) return NONE;
     if (typeof value === "boolean") return value ? "yes" : "no";
-    if (Array.isArray(value)) return visible(value.join(column.name.endsWith("ranks") ? ", " : " × "));
+    if (Array.isArray(value)) return visible(value.join(value.some((one) => typeof one === "string") || column.name.endsWith("ranks") ? ", " : " × "));
     return visible(String(value));
   };
   const numbers = (write: (value: number) => string) => (value: Value) =>
@@ -77,7 +77,11 @@ export function scaleOf(column: Column, values: Iterable<Value>): Scale {
   }
   if (column.unit in SCALES) return { label: "", write: numbers((value) => quantity(value, column.unit)) };
   if (column.unit === "id" || (column.unit === "" && column.type.startsWith("int"))) return { label: "", write: plain };
-  const decimals = column.type === "float64" ? 2 : 0;
+  let [most, whole] = [0, true];
+  for (const value of values) {
+    if (typeof value === "number") [most, whole] = [Math.max(most, Math.abs(value)), whole && Number.isInteger(value)];
+  }
+  const decimals = whole || most >= 10_000 ? 0 : most >= 1000 ? 1 : 2;
   return { label: "", write: numbers((value) => grouped(value, decimals)) };
 }
 

@@ -7,6 +7,7 @@ import { duration } from "../components/format";
 import { ranksOf } from "../components/RankPicker";
 import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
+import { Prose } from "../components/Words";
 import type { Table } from "../data/types";
 import type { PageProps } from "./registry";
 
@@ -30,8 +31,8 @@ export function Cluster({ report, params }: PageProps) {
           has(report, "cluster_critical_path") ? { id: "path", title: "Critical path", show: () => <CriticalPath about={report.tables["cluster_critical_path"]?.description} /> } : null,
           has(report, "slow_links") ? { id: "links", title: "Slow links", show: () => <SlowLinks /> } : null,
           pipelines.length ? { id: "pipeline", title: "Pipeline", show: () => <Pipeline pipelines={pipelines} /> } : null,
-          has(report, "parallel_groups") ? { id: "groups", title: "Groups", show: () => <><p class="prose">{report.tables["parallel_groups"]?.description}</p><TablePanel name="parallel_groups" /></> } : null,
-          has(report, "clock_offsets") ? { id: "clocks", title: "Clocks", show: () => <><p class="prose">{report.tables["clock_offsets"]?.description}</p><TablePanel name="clock_offsets" /></> } : null,
+          has(report, "parallel_groups") ? { id: "groups", title: "Groups", show: () => <><Prose text={report.tables["parallel_groups"]?.description} /><TablePanel name="parallel_groups" /></> } : null,
+          has(report, "clock_offsets") ? { id: "clocks", title: "Clocks", show: () => <><Prose text={report.tables["clock_offsets"]?.description} /><TablePanel name="clock_offsets" /></> } : null,
         ]}
       />
     </>

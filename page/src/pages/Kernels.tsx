@@ -6,6 +6,7 @@ import { RankPicker, rankOf } from "../components/RankPicker";
 import { Shares } from "../components/Shares";
 import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
+import { Breaking } from "../components/Words";
 import { useAnswer } from "../components/useAnswer";
 import { offline } from "../data/client";
 import type { Column, Table, Value } from "../data/types";
@@ -20,7 +21,7 @@ export function Kernels({ report, params }: PageProps) {
   const name = params.get("name");
   if (name !== null) return <Executions name={name} rank={rank} />;
   const link = (column: Column, value: Value, text: string) =>
-    column.name === "name" && !offline ? <a href={href("kernels", { rank, name: String(value) })}>{text}</a> : undefined;
+    column.name === "name" && !offline ? <a href={href("kernels", { rank, name: String(value) })}><Breaking text={text} /></a> : undefined;
   return (
     <>
       <header class="with"><h1>Kernels</h1><RankPicker report={report} params={params} /></header>

@@ -9,6 +9,7 @@ import { SegmentChart, type Segment } from "../components/SegmentChart";
 import { Shares } from "../components/Shares";
 import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
+import { Prose } from "../components/Words";
 import { useAnswer } from "../components/useAnswer";
 import type { Table } from "../data/types";
 import { moment } from "../timeline/ruler";
@@ -21,7 +22,7 @@ export function Memory({ report, params }: PageProps) {
   const view = (id: string, title: string, tables: string[], sort?: string) => {
     const full = tables.filter((table) => has(report, table));
     return full.length
-      ? { id, title, show: () => full.map((table) => <section key={table}><h2>{table.replaceAll("_", " ")}</h2><p class="prose">{report.tables[table]?.description}</p><TablePanel name={table} where={{ rank }} {...(sort ? { sort } : {})} /></section>) }
+      ? { id, title, show: () => full.map((table) => <section key={table}>{full.length > 1 ? <h2>{HEADINGS[table] ?? table.replaceAll("_", " ")}</h2> : null}<Prose text={report.tables[table]?.description} /><TablePanel name={table} where={{ rank }} columns={COLUMNS[table] ?? []} {...(sort ? { sort } : {})} /></section>) }
       : null;
   };
   return (
@@ -45,6 +46,19 @@ export function Memory({ report, params }: PageProps) {
     </>
   );
 }
+
+/** Columns that are shown first, where a table has more than fit. */
+const COLUMNS: Record<string, readonly string[]> = {
+  memory_unreturned: ["bytes", "count", "share", "place", "module", "category", "is_candidate", "first_ts", "last_ts", "bytes_per_step", "frames"],
+  memory_spikes: ["ts", "dur", "top_bytes", "rise_bytes", "rise_share", "place", "module", "category", "transient_count", "largest_bytes", "frames"],
+  memory_peaks: ["device", "peak_bytes", "peak_is_lower_bound", "peak_ts", "peak_step", "peak_share", "peak_reserved_bytes", "reserved_share", "total_bytes"],
+  memory_snapshot: ["device", "segments", "reserved_bytes", "allocated_bytes", "inactive_bytes", "stranded_bytes", "stranded_share", "cached_share", "largest_free_bytes"],
+  memory_pools: ["device", "pool", "kind", "stream", "segments", "reserved_bytes", "allocated_bytes", "inactive_bytes", "stranded_bytes", "stranded_share", "largest_free_bytes"],
+};
+const HEADINGS: Record<string, string> = {
+  memory_snapshot: "By device", memory_pools: "By pool", memory_churn: "Allocations and frees", segment_churn: "Segments taken and given back",
+  cache_flushes: "Flushes of the cache", out_of_memory: "Out of memory",
+};
 
 function devicesOf(report: PageProps["report"], rank: number): number[] {
   const found = report.ranks.flatMap((one) => (one.rank === rank && one.device !== null ? [one.device] : []));
@@ -115,9 +129,9 @@ function Peak({ rank, report }: { rank: number; report: PageProps["report"] }) {
   const stacks = has(report, "memory_peak_stacks");
   return (
     <>
-      {has(report, "memory_peaks") ? <TablePanel name="memory_peaks" where={{ rank }} /> : null}
-      {has(report, "memory_holders") ? <TablePanel name="memory_holders" where={{ rank }} sort="bytes" /> : null}
-      {stacks ? <PeakStacks rank={rank} /> : null}
+      {has(report, "memory_peaks") ? <><Prose text={report.tables["memory_peaks"]?.description} /><TablePanel name="memory_peaks" where={{ rank }} columns={COLUMNS["memory_peaks"] ?? []} /></> : null}
+      {has(report, "memory_holders") ? <><h2>What held it</h2><Prose text={report.tables["memory_holders"]?.description} /><TablePanel name="memory_holders" where={{ rank }} sort="bytes" /></> : null}
+      {stacks ? <><h2>By kind, module and call stack</h2><PeakStacks rank={rank} /></> : null}
     </>
   );
 }

@@ -1,16 +1,19 @@
 import { Blocks, SectionView } from "../components/Blocks";
 import { FindingCard, findingOf } from "../components/FindingCard";
 import { Figures } from "../components/Figures";
+import { has } from "../components/TablePanel";
 import type { ItemBlock } from "../data/types";
+import { MachineUse } from "./Machine";
 import type { PageProps } from "./registry";
 
 /** Sections below the findings; the others have pages of their own. */
-const SHOWN = ["Where the time went", "Phases", "Why idle", "How well it ran", "Outside the steps", "Not computed"];
+const SHOWN = ["Where the time went", "Phases", "Why idle", "How well it ran", "Outside the steps"];
 
 /** What ran, how well, what is wrong, and where each step's time went. */
 export function Overview({ report }: PageProps) {
   const { title, facts, figures, sections } = report.page;
   const findings = sections.find((section) => section.title === "Findings");
+  const lacking = sections.find((section) => section.title === "Not computed");
   const health = sections.find((section) => section.title === "Health");
   const rest = SHOWN.flatMap((title) => sections.find((section) => section.title === title) ?? []);
   const items = findings?.blocks.filter((block): block is ItemBlock => block.kind === "item") ?? [];
@@ -36,6 +39,13 @@ export function Overview({ report }: PageProps) {
         </section>
       ) : null}
       {rest.map((section) => <SectionView section={section} />)}
+      {has(report, "machine_use") ? (
+        <section class="part" aria-label="Machine">
+          <h2>Machine<span class="aside">sampled beside the recording</span></h2>
+          <MachineUse report={report} most={12} />
+        </section>
+      ) : null}
+      {lacking ? <SectionView section={lacking} /> : null}
       {health ? <SectionView section={health} /> : null}
     </>
   );

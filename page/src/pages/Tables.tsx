@@ -1,4 +1,5 @@
 import { TablePanel } from "../components/TablePanel";
+import { coded, Prose } from "../components/Words";
 import type { Report, Value } from "../data/types";
 import { href } from "../shell/router";
 
@@ -14,7 +15,7 @@ export function Tables({ report, params }: { report: Pick<Report, "tables">; par
       <>
         <p><a href={href("tables")}>All tables</a></p>
         <h1>{name.replaceAll("_", " ")}</h1>
-        <p class="prose">{about.description}</p>
+        <Prose text={about.description} />
         {where ? <p><a href={href("tables", { table: name })}>Show all rows</a></p> : null}
         {about.missing.map((one) => <p class="aside">{one.message}: {one.hint}</p>)}
         <TablePanel key={name} name={name} {...(where ? { where } : {})} />
@@ -27,7 +28,7 @@ export function Tables({ report, params }: { report: Pick<Report, "tables">; par
       <dl class="catalogue">
         {full.map(([key, table]) => [
           <dt><a href={href("tables", { table: key })}>{key.replaceAll("_", " ")}</a> <span class="aside">{table.count.toLocaleString("en-US")}</span></dt>,
-          <dd>{table.description}</dd>,
+          <dd>{coded(table.description)}</dd>,
         ])}
       </dl>
       {lacking.length ? <h2>What this recording lacks</h2> : null}

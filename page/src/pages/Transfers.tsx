@@ -1,13 +1,14 @@
 import { RankPicker, rankOf } from "../components/RankPicker";
 import { has, TablePanel } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
+import { Prose } from "../components/Words";
 import type { PageProps } from "./registry";
 
 /** Data loading, copies, and where the host waits for the device. */
 export function Transfers({ report, params }: PageProps) {
   const rank = rankOf(report, params);
   const view = (id: string, table: string, title: string, columns: string[]) =>
-    has(report, table) ? { id, title, show: () => <><p class="prose">{report.tables[table]?.description}</p><TablePanel name={table} sort="total_ns" where={{ rank }} columns={columns} /></> } : null;
+    has(report, table) ? { id, title, show: () => <><Prose text={report.tables[table]?.description} /><TablePanel name={table} sort="total_ns" where={{ rank }} columns={columns} /></> } : null;
   return (
     <>
       <header class="with"><h1>Data loading and copies</h1><RankPicker report={report} params={params} /></header>

@@ -9,6 +9,7 @@ import { Cluster } from "./Cluster";
 import { Communication } from "./Communication";
 import { Flame } from "./Flame";
 import { Kernels } from "./Kernels";
+import { Machine } from "./Machine";
 import { Memory } from "./Memory";
 import { Modules } from "./Modules";
 import { Operators } from "./Operators";
@@ -40,6 +41,7 @@ export const PAGES: readonly PageEntry[] = [
   { id: "kernels", title: "Kernels", group: "Device", available: of("kernels"), component: Kernels },
   { id: "roofline", title: "Roofline", group: "Device", available: of("roofline"), component: Roofline },
   { id: "communication", title: "Communication", group: "Device", available: of("collectives", "links"), component: Communication },
+  { id: "machine", title: "Devices and machine", group: "Device", available: of("device_utilisation", "machine_use"), component: Machine },
   { id: "operators", title: "Operators", group: "Host", available: of("operators", "api_calls", "annotations"), component: Operators },
   { id: "modules", title: "Modules", group: "Host", available: of("modules"), component: Modules },
   { id: "transfers", title: "Data loading and copies", group: "Host", available: of("dataloader", "copies", "synchronisations"), component: Transfers },

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { duration } from "../components/format";
 import { dark } from "../shell/theme";
 import type { Board } from "./board";
+import { fit } from "./canvas";
 import { moment, ruler } from "./ruler";
 import { FONT } from "./scene";
 
@@ -12,22 +13,29 @@ const BAR = 8;
 /** The time axis, with the window's place in the whole above it; drag the bar to move. */
 export function Axis({ board }: { board: Board }) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const span = useRef<HTMLElement>(null);
+  const from = useRef<HTMLSpanElement>(null);
   const { view, info } = board;
-  void board.moved.value;
   const theme = dark.value;
   useEffect(() => {
     const target = canvas.current;
     const ctx = target?.getContext("2d");
-    const width = target?.parentElement?.clientWidth ?? 0;
-    if (!target || !ctx || !width) return;
-    const ratio = window.devicePixelRatio || 1;
-    target.width = Math.round(width * ratio);
-    target.height = HEIGHT * ratio;
-    target.style.width = `${width}px`;
-    target.style.height = `${HEIGHT}px`;
-    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(ctx, board, width);
-  }, [board.moved.value, theme]);
+    if (!target || !ctx) return undefined;
+    // Drawn with the tracks, not by its component: a window that moves makes no elements anew.
+    const axis = () => {
+      const width = target.parentElement?.clientWidth ?? 0;
+      if (!width) return;
+      const ratio = fit(target, width, HEIGHT);
+      ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+      draw(ctx, board, width);
+      const rank = board.selected.value?.rank ?? info.ranks[0]?.rank ?? 0;
+      write(span.current, duration(view.to - view.from));
+      write(from.current, `from ${moment(Math.round(view.from - (view.zero || board.shiftOf(rank))))}`);
+    };
+    board.afterwards.add(axis);
+    board.redraw();
+    return () => void board.afterwards.delete(axis);
+  }, [board, theme]);
   const bar = (event: PointerEvent) => {
     if (!(event.buttons & 1)) return;
     const { left, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
@@ -37,19 +45,21 @@ export function Axis({ board }: { board: Board }) {
     view.set(at - span / 2, at + span / 2);
     board.redraw();
   };
-  const rank = board.selected.value?.rank ?? info.ranks[0]?.rank ?? 0;
-  const shift = board.shiftOf(rank);
   return (
     <div class="tl-axis">
       <div class="tl-corner">
-        <strong>{duration(view.to - view.from)}</strong>
-        <span class="aside" title="Start of the window">from {moment(Math.round(view.from - (view.zero || shift)))}</span>
+        <strong ref={span} />
+        <span ref={from} class="aside" title="Start of the window" />
       </div>
       <div>
         <canvas ref={canvas} aria-hidden="true" onPointerDown={bar} onPointerMove={bar} />
       </div>
     </div>
   );
+}
+
+function write(element: HTMLElement | null, text: string): void {
+  if (element && element.textContent !== text) element.textContent = text;
 }
 
 function draw(ctx: CanvasRenderingContext2D, board: Board, width: number): void {

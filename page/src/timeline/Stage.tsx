@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { dark } from "../shell/theme";
 import type { Board, Stage as Drawn } from "./board";
+import { fit } from "./canvas";
 import { dragging } from "./drag";
 import { hitAt, type Hit } from "./hit";
 import { Labels } from "./Labels";
@@ -38,16 +39,10 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
     const extent: [number, number] = [board.info.first, board.info.last];
     const stage: Drawn = {
       draw(): Wanted[] {
-        const ratio = window.devicePixelRatio || 1;
         const width = target.parentElement?.clientWidth ?? 0;
         const height = box.clientHeight;
         if (!width || !height) return [];
-        if (target.width !== Math.round(width * ratio) || target.height !== Math.round(height * ratio)) {
-          target.width = Math.round(width * ratio);
-          target.height = Math.round(height * ratio);
-          target.style.width = `${width}px`;
-          target.style.height = `${height}px`;
-        }
+        const ratio = fit(target, width, height);
         board.view.width = width;
         ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
         const since = performance.now();

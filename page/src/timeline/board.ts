@@ -23,6 +23,8 @@ export class Board {
   readonly view: View;
   readonly store: TileStore;
   readonly stages = new Set<Stage>();
+  /** What is drawn after the stages, in the window that they have found. */
+  readonly afterwards = new Set<() => void>();
   readonly turned = signal<ReadonlySet<string>>(new Set());
   readonly pinned = signal<ReadonlySet<number>>(new Set());
   readonly hidden = signal<ReadonlySet<number>>(new Set());
@@ -44,7 +46,6 @@ export class Board {
   readonly bottom = signal<"details" | "range" | "events" | "">("");
   /** x of the pointer on the canvas; null when it is elsewhere. */
   pointer: number | null = null;
-  /** Whether the window is being moved, so that slow questions wait. */
   /** A press on a canvas that goes on; `drag.ts` knows what is in it. */
   drag: unknown = null;
   /** What the last image took; for measurements. */
@@ -107,6 +108,7 @@ export class Board {
       const wanted: Wanted[] = [];
       Object.assign(this.stats, { drawn: 0, paint: 0 });
       for (const stage of this.stages) wanted.push(...stage.draw());
+      for (const draw of this.afterwards) draw();
       this.store.want(wanted);
       this.moved.value++;
     });

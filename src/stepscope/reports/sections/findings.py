@@ -49,7 +49,7 @@ def findings(report: Contents, top: int) -> Section:
     else:
         blocks[:0] = _verdict(diagnosis, marked)
     if len(shown) > len(kept):
-        blocks.append(Line(f"{len(shown) - len(kept):,} more findings are in the JSON report"))
+        blocks.append(Line(f"{plural(len(shown) - len(kept), 'more finding')} in the JSON report"))
     hidden = len(diagnosis.findings) - len(shown)
     of = "the step" if marked else "the time"
     if hidden:
