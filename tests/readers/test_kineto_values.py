@@ -242,3 +242,22 @@ def test_the_base_of_times_is_added_to_the_origin(tmp_path):
         tail = "]" + (", " + base if position == "after" else "") + "}"
         with opened(document(op(ts=10.5), header=header, tail=tail), tmp_path) as trace:
             assert trace.recordings[0].origin_unix_ns == 1_700_000_000_000_010_500
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "peer"),
+    [
+        ("send", {"Rank": 1, "Dst Rank": 5}, 5),
+        ("recv", {"Rank": 0, "Src Rank": 3}, 3),
+        ("recv", {"Src Rank": "3", "Dst Rank": 5}, 3),
+        ("send", {"Src Rank": 3}, None),
+        ("send", {"Dst Rank": -1}, None),
+        ("send", {"Dst Rank": 1 << 40}, None),
+        ("allreduce", {"Dst Rank": 5}, None),
+    ],
+)
+def test_the_other_rank_of_a_send_or_receive(name, recorded, peer, tmp_path):
+    args = {"Collective name": name, "device": 0, "stream": 20, "correlation": 7, "dtype": "Half", **recorded}
+    text = event("kernel", "ncclDevKernel_SendRecv", pid=0, tid=20, args=args)
+    with opened(document(text), tmp_path) as trace:
+        assert [row["peer"] for row in trace.rows("SELECT peer FROM collectives")] == [peer]

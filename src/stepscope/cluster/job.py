@@ -10,6 +10,7 @@ from stepscope.cluster.critical.chosen import StepLengths
 from stepscope.cluster.critical.rank_path import RankPath
 from stepscope.cluster.group_steps import StepSums
 from stepscope.cluster.groups_file import GivenGroup
+from stepscope.cluster.messages import MessageKey
 from stepscope.cluster.operator_ranks import OperatorSums
 from stepscope.cluster.part import GroupPart, RankTimes
 from stepscope.cluster.rank_parts import RankParts
@@ -68,6 +69,7 @@ class JobParts:
         groups: Process groups, by name and ranks: names alone do not distinguish those that each rank counts itself.
         times: Where each rank's mean typical step goes.
         links: What moved between pairs of ranks.
+        messages: Sends and receives: size, shorter duration of both ends, and whether both are at hand.
         operators: Compute kernels by name.
         steps: Typical steps by process group.
         lengths: Length of each step of each rank.
@@ -82,6 +84,7 @@ class JobParts:
     groups: dict[tuple[str, tuple[int, ...]], JobGroup] = field(default_factory=dict)
     times: dict[int, RankTimes] = field(default_factory=dict)
     links: list[Pair] = field(default_factory=list)
+    messages: dict[MessageKey, tuple[int, int, bool]] = field(default_factory=dict)
     operators: OperatorSums = field(default_factory=OperatorSums)
     steps: StepSums = field(default_factory=StepSums)
     lengths: dict[int, StepLengths] = field(default_factory=dict)
@@ -111,6 +114,9 @@ class JobParts:
         if "times" in parts:
             self.times[rank] = parts["times"]
         self.links += parts.get("links", ())
+        for key, (size, ns) in parts.get("messages", {}).items():
+            other = self.messages.get(key)
+            self.messages[key] = (size, ns, False) if other is None else (max(size, other[0]), min(ns, other[1]), True)
         if "operators" in parts:
             self.operators.add(rank, parts["operators"])
         if "steps" in parts:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from stepscope.cluster.critical.rank_path import path_of
+from stepscope.cluster.messages import message_times
 from stepscope.cluster.operator_part import operators_of
 from stepscope.cluster.part import times_of
 from stepscope.cluster.step_part import steps_of
@@ -27,6 +28,7 @@ def links_of(trace: Trace) -> tuple[Pair, ...]:
 PARTS: Final[Mapping[str, Callable[[Trace], Any]]] = {
     "times": times_of,
     "links": links_of,
+    "messages": message_times,
     "operators": operators_of,
     "steps": steps_of,
     "path": path_of,

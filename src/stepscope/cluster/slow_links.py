@@ -24,14 +24,16 @@ _LARGE: Final = 1 << 20
 
 SLOW_LINKS: Final = TableSchema(
     "slow_links",
-    "Bandwidth between pairs of ranks, where the library recorded its transfers, and within groups of ranks, against "
-    "their like: pairs over the same kind of link; groups of as many ranks, on one host or on several alike, with "
-    "collectives of the same kind and size, from 1 MiB on, in typical steps. The slowest of its like comes first.",
+    "Bandwidth between pairs of ranks, where the library recorded its transfers or a send and its receive are at hand, "
+    "and within groups of ranks, against their like: pairs over the same kind of link; groups of as many ranks, on one "
+    "host or on several alike, with collectives of the same kind and size; collectives, sends and receives from 1 MiB "
+    "on, in typical steps. The slowest of its like comes first.",
     (
         text("between", "pair: one rank to another; group: the ranks of a process group."),
         Column("ranks", "int32[]", "The two ranks, from and to; or those of the group."),
         text("group", "Process group; null for pairs.", nullable=True),
-        text("transport", "Kind of link as recorded; for groups `one host`, `several hosts`, or null if unknown.",
+        text("transport", "Kind of link as recorded; for groups, and pairs that send and receive, `one host`, `several "
+             "hosts`, or null if unknown.",
              nullable=True),
         text("collective", "Kind of collective; null for pairs.", nullable=True),
         flag("slow", "Whether it has less than 0.8 of the usual bandwidth, and less by five deviations (median "
@@ -66,7 +68,7 @@ class _Rated:
 def slow_links(job: JobParts) -> Table:
     """The links, the slowest of their like first."""
     kinds: dict[tuple[object, ...], list[_Rated]] = defaultdict(list)
-    for link in (*_pairs(job), *_groups(job)):
+    for link in (*_pairs(job), *_messages(job), *_groups(job)):
         kinds[link.key].append(link)
     rows = [row for alike in kinds.values() for row in _compared(alike)]
     rows.sort(key=lambda row: (not row[5], row[8], row[0], row[1], str(row[2]), str(row[4])))
@@ -96,6 +98,27 @@ def _pairs(job: JobParts) -> Iterator[_Rated]:
             )
 
 
+def _messages(job: JobParts) -> Iterator[_Rated]:
+    """Pairs of ranks by their sends and receives, of which the shorter end has waited least."""
+    steps: dict[tuple[int, int], set[int]] = defaultdict(set)
+    sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+    for key, (moved, taken, both) in job.messages.items():
+        if both and moved >= _LARGE and taken:
+            pair = key.src, key.dst
+            steps[pair].add(key.step)
+            sums[pair] = [sums[pair][0] + moved, sums[pair][1] + taken]
+    for pair, (moved, taken) in sums.items():
+        transport, number = _transport(job, pair), len(steps[pair])
+        rate, each = moved * 1e9 / taken, max(taken // number, 1)
+        yield _Rated(("message", transport), pair, None, transport, None, rate, moved // number, each, None)
+
+
+def _transport(job: JobParts, ranks: tuple[int, ...]) -> str | None:
+    """Whether ranks are on one host; None if that is not known."""
+    hosts = job.hosts(ranks)
+    return None if hosts is None else "one host" if hosts == 1 else "several hosts"
+
+
 def _groups(job: JobParts) -> Iterator[_Rated]:
     """Groups of ranks, by kind and size of their collectives."""
     named: dict[str, list[JobGroup]] = defaultdict(list)
@@ -111,8 +134,7 @@ def _groups(job: JobParts) -> Iterator[_Rated]:
         whole = (known.typical > 0) & (known.devices >= world) & (known.bytes >= _LARGE) & (known.shortest > 0)
         if factor is None or not factor:
             continue
-        hosts = job.hosts(members)
-        transport = None if hosts is None else "one host" if hosts == 1 else "several hosts"
+        transport = _transport(job, members)
         for bytes_ in np.unique(known.bytes[whole]).tolist():
             taken = known.shortest[whole & (known.bytes == bytes_)]
             middle = int(np.median(taken))

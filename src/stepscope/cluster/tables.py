@@ -39,7 +39,7 @@ JOB_TABLES: Final = {
     for table in (
         JobTable(SLOW_RANKS, slow_ranks, ("times",)),
         JobTable(CLUSTER_CRITICAL_PATH, cluster_critical_path, ("path",)),
-        JobTable(SLOW_LINKS, slow_links, ("links",)),
+        JobTable(SLOW_LINKS, slow_links, ("links", "messages")),
         JobTable(COMMUNICATION_RANKS, communication_ranks),
         JobTable(GROUP_STEPS, lambda job: job.steps.table(), ("steps",)),
         JobTable(OPERATOR_RANKS, lambda job: job.operators.table(), ("operators",)),

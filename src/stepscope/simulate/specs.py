@@ -63,7 +63,8 @@ class OpSpec:
 class Collective:
     """The data one collective moves per rank; ``bytes`` is the size of the whole tensor.
 
-    ``ranks`` are those of the group, ``between`` those that take part.
+    ``ranks`` are those of the group, ``between`` those that take part, ``peer`` the one at the other end of a send or
+    receive.
     """
 
     name: str
@@ -76,6 +77,13 @@ class Collective:
     description: str
     ranks: tuple[int, ...]
     between: tuple[int, ...]
+    peer: int = -1
+
+    @property
+    def other_end(self) -> dict[str, int]:
+        """What is recorded of the peer: of a send where to, of a receive where from."""
+        name = {"send": "Dst Rank", "recv": "Src Rank"}.get(self.name)
+        return {} if name is None else {name: self.peer}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,7 +38,7 @@ FROM comm_ops o JOIN collectives c ON c.event = o.op GROUP BY o.event
 _FILL_SQL: Final = """
 UPDATE collectives SET seq = coalesce(collectives.seq, h.seq), bytes = coalesce(collectives.bytes, h.bytes),
     dtype = coalesce(collectives.dtype, h.dtype), world_size = coalesce(collectives.world_size, h.world_size),
-    ranks = coalesce(collectives.ranks, h.ranks)
+    ranks = coalesce(collectives.ranks, h.ranks), peer = coalesce(collectives.peer, h.peer)
 FROM comm_hosts m JOIN collectives h ON h.event = m.host
 WHERE m.event = collectives.event AND h.collective = collectives.collective
 """

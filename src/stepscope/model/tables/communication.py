@@ -38,6 +38,13 @@ COLLECTIVES = TableSchema(
         text("dtype", "Data type as recorded.", nullable=True),
         Column("world_size", "int32", "Number of ranks in the group; null if not recorded.", "", True),
         Column("ranks", "int32[]", "Ranks of the group; null if not recorded.", "", True),
+        Column(
+            "peer",
+            "int32",
+            "Rank at the other end of a send or receive; null for others, or if not recorded.",
+            "",
+            True,
+        ),
         ns(
             "transfer_ns",
             "Time in which data moved, at most, as the library summed it up; null if it did not.",

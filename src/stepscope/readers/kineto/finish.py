@@ -73,25 +73,29 @@ def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
 
 def _stage_collectives(staging: Staging) -> None:
     rows = staging.connection.execute(
-        'SELECT event, collective, "group", ranks, size, elements_in, elements_out, dtype, seq FROM kineto_collectives '
-        "ORDER BY event"
+        'SELECT event, collective, "group", ranks, size, elements_in, elements_out, dtype, seq, src, dst '
+        "FROM kineto_collectives ORDER BY event"
     ).fetchall()
     columns: dict[str, list[Any]] = {
-        name: [] for name in ("event", "group", "seq", "collective", "bytes", "dtype", "world_size", "ranks")
+        name: [] for name in ("event", "group", "seq", "collective", "bytes", "dtype", "world_size", "ranks", "peer")
     }
-    for event, collective, group, ranks, size, elements_in, elements_out, dtype, seq in rows:
+    for event, collective, group, ranks, size, elements_in, elements_out, dtype, seq, src, dst in rows:
         width = _SIZES.get((dtype or "").lower().rsplit("::", 1)[-1])
         elements = max(elements_in or 0, elements_out or 0)
         members = _ranks(ranks)
         moved = elements * width if width and elements * width < 2**63 else None
+        # A send records where to, a receive where from, as ranks of the job.
+        kind = collective_name(collective)
+        peer = dst if kind == "send" else src if kind == "recv" else None
         values = (
-            event, group or "default", seq, collective_name(collective), moved, dtype,
-            size or (len(members) if members else None), members,
+            event, group or "default", seq, kind, moved, dtype, size or (len(members) if members else None), members,
+            peer if peer is not None and peer >= 0 else None,
         )  # fmt: skip
         for name, value in zip(columns, values, strict=True):
             columns[name].append(value)
     types = (
-        pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int32(), pa.list_(pa.int32())
+        pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int32(),
+        pa.list_(pa.int32()), pa.int32(),
     )  # fmt: skip
     arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
     staging.insert("collectives", pa.Table.from_arrays(arrays, names=list(columns)))

@@ -59,13 +59,16 @@ _COLLECTIVE_ARGS: Final = {
     "Out msg nelems": "BIGINT",
     "dtype": "VARCHAR",
     "seq": "BIGINT",
+    "Src Rank": "INTEGER",
+    "Dst Rank": "INTEGER",
 }
 
 #: Collectives are described by their device work, or by the host operator that launched it.
 COLLECTIVES: Final = f"""
 INSERT INTO kineto_collectives
 SELECT i, is_work, a."Collective name", coalesce(a."Process Group Name", a."Process Group ID"), a."Process Group Ranks",
-    a."Group size", a."In msg nelems", a."Out msg nelems", a.dtype, coalesce(a.seq, try_cast(args->>'$.Seq' AS BIGINT))
+    a."Group size", a."In msg nelems", a."Out msg nelems", a.dtype, coalesce(a.seq, try_cast(args->>'$.Seq' AS BIGINT)),
+    a."Src Rank", a."Dst Rank"
 FROM (
     SELECT i, is_work, args, json_transform(args, {structure(dict(_COLLECTIVE_ARGS))}) AS a
     FROM described

@@ -33,16 +33,17 @@ class Communicator:
     group: RankGroup
     events: int = 0
 
-    def start(self, name: str, elements: int, between: tuple[int, ...] = (), received: int = 0) -> int:
+    def start(self, name: str, elements: int, between: tuple[int, ...] = (), received: int = 0, peer: int = -1) -> int:
         """Launch a collective over a whole tensor of ``elements``, after what is queued for compute.
 
-        All ranks of the group take part, if none are named; ``received`` are the elements that an exchange brings.
+        All ranks of the group take part, if none are named; ``received`` are the elements that an exchange brings,
+        and ``peer`` is the rank at the other end of a send or receive.
 
         Returns:
             The event that marks its end; pass it to ``wait``.
         """
         b = self.b
-        what = self._describe(name, elements, between or self.group.ranks, received)
+        what = self._describe(name, elements, between or self.group.ranks, received, peer)
         before, after = self.events, self.events + 1
         self.events += 2
         shape = (TensorSpec((what.elements_in,), what.dtype),)
@@ -59,7 +60,7 @@ class Communicator:
         """Let compute wait for a collective."""
         self.b.out.append(ins.WaitEvent(event, COMPUTE))
 
-    def _describe(self, name: str, elements: int, between: tuple[int, ...], received: int) -> Collective:
+    def _describe(self, name: str, elements: int, between: tuple[int, ...], received: int, peer: int) -> Collective:
         job, group = self.b.job, self.group
         share = max(1, elements // len(group.ranks))
         return Collective(
@@ -73,6 +74,7 @@ class Communicator:
             description=group.description,
             ranks=group.ranks,
             between=between,
+            peer=peer,
         )
 
 
@@ -88,6 +90,7 @@ def _fields(what: Collective) -> dict[str, object]:
         "Process Group Name": what.group,
         "Process Group Description": what.description,
         "Process Group Ranks": str(list(what.ranks)),
+        **what.other_end,
         "Global rank start": 0,
         "Global rank stride": 1,
     }

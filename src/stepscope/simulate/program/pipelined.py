@@ -81,7 +81,7 @@ class Pipelined:
             if not 0 <= other < len(ranks):
                 continue
             pair = ranks[min(index, other)], ranks[max(index, other)]
-            events = [(name, self.group.start(name, elements, pair)) for name in calls]
+            events = [(name, self.group.start(name, elements, pair, peer=ranks[other])) for name in calls]
             for name, event in events:
                 if name == RECEIVE:
                     self.group.wait(event)

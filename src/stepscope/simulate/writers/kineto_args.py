@@ -75,4 +75,5 @@ def _collective(spec: KernelSpec) -> str:
         f'"Group size": {len(what.ranks)}, "dtype": "{_NCCL[what.dtype]}", "In split size": "[]", '
         f'"Out split size": "[]", "Process Group Name": "{what.group}", '
         f'"Process Group Description": "{what.description}", "Process Group Ranks": "{list(what.ranks)}"'
+        + "".join(f', "{name}": {rank}' for name, rank in what.other_end.items())
     )
