@@ -14,6 +14,8 @@ import pytest
 from record_support import unload
 from stepscope.model.errors import UserError
 from stepscope.record.api import parity
+from stepscope.record.api.backend import RecordingWarning
+from stepscope.record.api.handlers import TraceHandler
 from stepscope.record.api.schedules import schedule
 
 pytestmark = pytest.mark.usefixtures("fakes")
@@ -263,3 +265,14 @@ def test_the_table_names_what_an_npus_profiler_documents(call: str, npu: None) -
     names = {"schedule": "Schedule", "ExperimentalConfig": "_ExperimentalConfig"}
     signature = inspect.signature(getattr(documented, names.get(call, call)))
     assert set(signature.parameters) == {name for name, kinds in parity.CALLS[call].items() if "npu" in kinds}
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+    class Full:
+        def export_chrome_trace(self, path: str) -> None:
+            Path(f"{path}.tmp").write_text("{")
+
+    handler = TraceHandler(tmp_path, "worker", packed=True)
+    with pytest.warns(RecordingWarning, match="the recording was not written"):
+        handler(Full())
+    assert not list(tmp_path.iterdir())

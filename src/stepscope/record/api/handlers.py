@@ -39,6 +39,12 @@ class TraceHandler:
         name = f"{worker}.{time.time_ns()}.pt.trace.json"
         unfinished = self.folder / f".{name}.unfinished"
         profiler.export_chrome_trace(str(unfinished))
+        if not unfinished.exists():
+            # torch 2.13 writes under another name first, and leaves it without a word where the disk is full.
+            unfinished.with_name(f"{unfinished.name}.tmp").unlink(missing_ok=True)
+            free = shutil.disk_usage(self.folder).free >> 20
+            say(f"the recording was not written: {free} MiB are free in {self.folder}")
+            return
         if not self._packed:
             unfinished.replace(self.folder / name)
             return

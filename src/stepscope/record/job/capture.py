@@ -107,7 +107,11 @@ class Capture:
             self._profiler.export_chrome_trace(str(temporary))
         except (OSError, RuntimeError) as error:
             reason = str(error).split("\n", 1)[0]
+        # torch 2.13 writes under this name, and leaves it where that fails.
+        begun = temporary.with_name(f"{temporary.name}.tmp")
         try:
+            if begun.exists():
+                begun.replace(temporary)
             whole = not reason and _is_whole(temporary)
             # Of a recording that is cut more is left than of its journal.
             if whole or temporary.stat().st_size > final.stat().st_size:
