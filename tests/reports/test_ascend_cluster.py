@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import statistics
+from collections import defaultdict
 
 import pytest
 from tests.support import shared
@@ -32,6 +34,23 @@ def test_the_files_of_alexnet_equal_those_of_msprof_analyze(tmp_path):
         assert files[name] == json.loads((shared(EXPECTED) / name).read_text()), name
     with (shared(EXPECTED) / "cluster_step_trace_time.csv").open() as file:
         assert steps == list(csv.reader(file))
+    # The top-N tool's file, from its definition: of rows with shapes, on each device.
+    runs = defaultdict(list)
+    for at, path in enumerate(sorted(shared("ascend/alexnet_ddp_level1_text").rglob("kernel_details.csv"))):
+        with path.open() as file:
+            for row in csv.DictReader(file):
+                key = tuple(row[name].strip() for name in ("Name", "Input Shapes", "Input Data Types", "Output Shapes"))
+                if "N/A" not in key and "" not in key:
+                    runs[(*key, str(at), "0")].append(float(row["Duration(us)"]))
+    with (tmp_path / "out" / "cluster_duration_time_analysis.csv").open() as file:
+        _, *rows = csv.reader(file)
+    assert {tuple(row[:6]) for row in rows} == set(runs)
+    for *key, mean, var, most, least, distance in rows:
+        us = runs[tuple(key)]  # the timeline's durations, which count here, differ from these by some ns
+        assert float(mean) == pytest.approx(statistics.mean(us), abs=0.01)
+        assert float(var or 0) == pytest.approx(statistics.variance(us) if len(us) > 1 else 0, rel=1e-3, abs=0.01)
+        assert (float(most), float(least)) == pytest.approx((max(us), min(us)), abs=0.01)
+        assert float(distance) == pytest.approx(max(us) - min(us), abs=0.01)
 
 
 def test_the_files_of_a_pipeline_have_its_groups_and_indices(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
+from stepscope.reports.exports.ascend_durations import write_durations
 from stepscope.reports.exports.ascend_operations import Operation
 from stepscope.reports.exports.ascend_sums import Group, GroupSums, Values
 
@@ -26,7 +27,7 @@ _DIMENSIONS: Final = (("DP", "data"), ("PP", "pipeline_model"), ("TP", "tensor_m
 
 
 def write(traces: Sequence[Trace], folder: Path, steps: Sequence[int] | None = None) -> None:
-    """Write the four files into an existing folder.
+    """Write the files into an existing folder.
 
     Args:
         traces: Traces of one rank each.
@@ -51,6 +52,7 @@ def write(traces: Sequence[Trace], folder: Path, steps: Sequence[int] | None = N
     _write(folder / "cluster_communication.json", {key: _by_step(found, "communication") for key, found in groups})
     _write(folder / "cluster_communication_matrix.json", {key: _by_step(found, "matrix") for key, found in groups})
     _write(folder / "communication_group.json", _listed(list(sums.groups.values())))
+    write_durations(traces, folder, steps)
 
 
 def _steps(trace: Trace, wanted: list[str] | None) -> list[tuple[str, Values]]:
