@@ -138,10 +138,15 @@ def test_a_setting_that_was_on_is_not_advised() -> None:
         (Program("serving", "pytorch", recorder="kineto"), ""),
         (Program("training", "pytorch", recorder="memsnapshot"), ""),
         (Program(framework="native", recorder="nsight"), "mark each iteration with an NVTX range"),
+        (Program("training", "pytorch", recorder="ascend"), "call prof.step() after each iteration"),
     ],
 )
 def test_steps_are_marked_as_the_program_can(program: Program, how: str) -> None:
     assert how_to_mark(program) == how
+
+
+def test_programs_of_npus_without_pytorch_mark_steps_by_ranges() -> None:
+    assert "mstx" in how_to_mark(Program("training", recorder="ascend"))
 
 
 def test_what_a_table_lacks_keeps_nothing_of_what_was_worked_on() -> None:

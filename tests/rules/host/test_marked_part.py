@@ -4,6 +4,7 @@ import pytest
 
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.signals import Signals
 from stepscope.signals.host.marked_parts import MarkedParts, marked_parts
 from stepscope.signals.recording import recording
 from support import Facts
@@ -58,3 +59,12 @@ def test_collectives_of_a_library_are_not_parts_that_the_program_marked() -> Non
         gloo = facts.host("annotation", "gloo:all_reduce", number * 100 * MS, 80 * MS)
         facts.row("collectives", event=gloo, collective="all_reduce")
     assert findings("HST015", facts.trace()) == []
+
+
+@pytest.mark.parametrize(("reader", "count"), [("nsight", 1), ("memsnapshot", 0)])
+def test_ranges_of_memory_snapshots_say_nothing_of_time(reader: str, count: int) -> None:
+    facts = Facts()
+    facts.host("annotation", "Optimizer.step", 0, 9 * MS)
+    facts.host("annotation", "end", 9 * MS, MS)
+    signals = Signals.of(facts.trace(reader=reader))
+    assert (signals.maybe(marked_parts) is not None) == count

@@ -226,3 +226,21 @@ class TestWhatTheProgramAskedFor:
         job.facts.row("copies", event=event, direction="HtoD", bytes=MIB, src_kind="managed", dst_kind="managed")
         asked = job.copy(9_000, 1_000, MIB, ("managed", "managed"))
         assert job.signals()(transfers).event.tolist() == [asked]
+
+
+@pytest.mark.parametrize(
+    ("pytorch", "stepped", "at", "count"),
+    [(True, False, 100, 0), (True, False, 600_000, 1), (False, False, 100, 1), (True, True, 100, 1)],
+)
+def test_where_no_steps_are_known_what_pytorch_copies_before_its_first_gemm_is_the_model(
+    pytorch: bool, stepped: bool, at: int, count: int
+) -> None:
+    facts = Facts()
+    if stepped:
+        facts.step(0, 0, 1_000_000)
+    if pytorch:
+        facts.host("op", "aten::mm", 400_000, 1_000)
+    facts.kernel("ampere_sgemm_128x64_tn", 500_000, 1_000, launch=(400_100, 100))
+    event = facts.kernel("Memcpy HtoD", at, 1_000, launch=(at - 50, 40), kind="copy")
+    facts.row("copies", event=event, direction="HtoD", bytes=MIB, src_kind="pageable", dst_kind="device")
+    assert Signals.of(facts.trace(reader="nsight"))(copy_kinds.pageable).event.size == count

@@ -25,6 +25,7 @@ SOURCE: Final = SourceTraits(
         "allocations": "record with profile_memory=True",
     },
     platform="npu",
+    marking_elsewhere="mark each iteration with an mstx range, or call step() of MindSpore's profiler after it",
     # What the trace handlers of torch_npu (`_pt`) and MindSpore (`_ms`) call their folders.
     file_name=r"(?P<worker>.+)_(?P<time>\d{8,20})_ascend_(?:pt|ms)",
 )

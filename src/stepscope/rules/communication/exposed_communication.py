@@ -131,7 +131,7 @@ _MEGATRON = Action(
 )
 #: What reduces gradients is seen on the host only.
 _EITHER = Action(
-    "Reduce gradients while the backward pass still runs: DistributedDataParallel does it by itself, Megatron and its "
+    "Reduce gradients while the backward pass still runs: data-parallel wrappers do it by themselves, Megatron and its "
     "like when told to",
     before="--use-distributed-optimizer",
     after="--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",

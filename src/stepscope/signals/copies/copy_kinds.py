@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.idle.host_work import MPI_CALL
 from stepscope.model.events.columns import Spans, names_by_id
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.signals.copies.transfers import (
     DEVICE,
     DTOD,
@@ -26,6 +28,7 @@ from stepscope.signals.copies.transfers import (
 from stepscope.signals.shared.host_cost import outermost
 from stepscope.signals.shared.job import recorded_steps, stepless
 from stepscope.signals.shared.operations import Ids
+from stepscope.signals.shared.program import program
 from stepscope.signals.signal import Signals, signal
 
 #: Operators that do nothing but copy.
@@ -39,8 +42,16 @@ SMALL: Final = 64 * 1024
 
 @signal()
 def pageable(s: Signals) -> CopyTransfers:
-    """Copies between the device and pageable memory: from 4 KiB to the device, from 64 KiB to the host."""
+    """Copies between the device and pageable memory: from 4 KiB to the device, from 64 KiB to the host.
+
+    Where no steps of a PyTorch program are known, what it copies before its first GEMM is the model, once.
+    """
     found = s(transfers)
+    if s(stepless) and s(program).pytorch:
+        work = DeviceWork.of(s.trace)
+        multiplied = np.isin(work.op_class, [OP_CLASSES.index(one) for one in ("gemm", "attention", "convolution")])
+        first = work.ts[multiplied].min(initial=np.iinfo(np.int64).max)
+        found = found.where(~found.to(HTOD) | (found.ts >= first) | ~multiplied.any())
     towards = found.to(HTOD) & (found.bytes >= _PAGE)
     away = found.to(DTOH) & (found.bytes >= SMALL)
     return found.where(found.between(PAGEABLE) & (towards | away))

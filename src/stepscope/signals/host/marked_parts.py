@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.ingest.inputs import source_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.device_work import DeviceWork
@@ -40,6 +41,9 @@ def marked_parts(s: Signals) -> MarkedParts:
     ranges = ranges[
         on_host(s.trace, spans.track[ranges]) & ~np.isin(spans.id[ranges], s.trace.columns(_COLLECTIVES)["event"])
     ]
+    if not source_of(s.trace.recordings[s.rank].reader).timed:
+        # The ranges of a memory snapshot say when memory was allocated, not what the time went to.
+        raise MissingInputError("the recording has no times of work", hint="nothing is missing: it is about memory")
     told = DeviceWork.of(s.trace).event.size or spans.of("op", "python", "runtime", "launch").any()
     if told or not ranges.size:
         raise MissingInputError("more than ranges is recorded, or nothing is marked", hint="nothing is missing")
