@@ -85,8 +85,8 @@ class Browser:
                 return result
             self.events.append(answer)
 
-    def wait_for(self, method: str, session: str) -> None:
-        """Wait for an event that has not been seen yet."""
+    def wait_for(self, method: str, session: str | None = None) -> None:
+        """Wait for an event that has not been seen yet: of a page, or of the browser."""
         while not any(e.get("method") == method and e.get("sessionId") == session for e in self.events):
             self.events.append(self._next())
 

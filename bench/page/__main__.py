@@ -21,7 +21,7 @@ from typing import Any
 from urllib.request import urlopen
 
 from bench.inputs import OUT
-from bench.page import start
+from bench.page import image_times, start
 from bench.page.repeated import repeat
 from stepscope.ingest import Options, open_trace
 from stepscope.web.tiles.saved import FOLDER
@@ -108,7 +108,8 @@ def _in_browser(address: str) -> dict[str, str]:
         first = time.perf_counter() - since
         whole: float = page.run("performance.now()")
         page.eventually("(stepscopeTimeline.redraw(), stepscopeTimeline.view.width > 0)")
-        moved: dict[str, Any] = page.run(_PAN)
+        moved: dict[str, Any]
+        moved, processor = image_times.measured(running, page, _PAN)
         heap = page.run("performance.memory.usedJSHeapSize")
     gaps, paints = moved["gaps"], moved["paints"]
     return {
@@ -116,6 +117,7 @@ def _in_browser(address: str) -> dict[str, str]:
         "of which since the page was asked for": f"{whole / 1000:.2f} s",
         f"images while the window moves, median and p95 ({moved['drawn']:,} rectangles)": _quantiles(gaps),
         "of which drawing, median and p95": _quantiles(paints),
+        "processor time of the page's thread for an image, median and p95": _quantiles(processor),
         "memory of the page's script": f"{heap / 1e6:.0f} MB",
     }
 

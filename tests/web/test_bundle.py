@@ -29,3 +29,9 @@ def test_licences_of_what_is_bundled() -> None:
     text = asset("LICENSES.txt").decode()
     assert all(f"{name} " in text for name in ("preact", "@preact/signals", "uplot"))
     assert text.count("Permission is hereby granted") >= 3
+
+
+def test_a_page_whose_parts_do_not_load_says_why() -> None:
+    """As behind a proxy whose address lacks its last slash: what the style would hide is read."""
+    assert '<p class="unstyled">' in asset("index.html").decode()
+    assert ".unstyled{display:none}" in asset("app.css").decode()
