@@ -49,6 +49,20 @@ def test_it_is_shown_where_it_differs() -> None:
     assert "the peak by" not in shown(held())
 
 
+def test_allocations_without_addresses_are_not_called_missing() -> None:
+    def lacking(*, recorded: bool) -> list[str]:
+        facts = Facts()
+        facts.host("op", "aten::empty", 10, 20)
+        if recorded:
+            facts.row("raw_memory", ts=15, device=0, bytes=1000, track=0)
+        trace = facts.trace()
+        return [one.message for one in compare_traces(trace, trace, OPTIONS).lacking if one.table == "memory_peak"]
+
+    [without], [none] = lacking(recorded=True), lacking(recorded=False)
+    assert "addresses" in without
+    assert "addresses" not in none
+
+
 def test_splits_of_different_kinds_do_not_compare() -> None:
     snapshot, trace = {("purpose", "gradients"): Amount(10, 1)}, {("operator", "aten::mm"): Amount(10, 1)}
     assert len(peak_table(snapshot, trace)) == 0

@@ -54,6 +54,11 @@ def peak_sums(side: ComparedSide) -> dict[Any, Amount]:
     for row in rows:
         held[row["device"]] += row["bytes"]
     if not held:
+        if side.trace.scalar("SELECT count(*) FROM memory WHERE bytes IS NOT NULL AND address IS NULL"):
+            raise MissingInputError(
+                "allocations are recorded without addresses, so that none can be followed to the peak",
+                hint="record with a newer version of the framework",
+            )
         raise MissingInputError.of("allocations")
     [(device, _)] = held.most_common(1)
     sums: defaultdict[Any, Amount] = defaultdict(Amount)
