@@ -1,7 +1,7 @@
 """`python -m bench.cluster.speed RANKS`: ranks per second with one process, two, and Dask's, as in docs/cluster.md.
 
 The ranks are simulated once. Reading is from nothing each time; then the page's report is made of what was read. Times
-are of the clock on the wall, so that other work on the machine counts.
+are of the clock on the wall, so that other work on the machine counts; beside is the processor time of all processes.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ def main() -> None:
     ranks = parser.parse_args().ranks
     with tempfile.TemporaryDirectory() as folder:
         simulate(planted(KINDS[0], ranks, 0).job, Path(folder) / "job")
-        print(f"| {ranks} ranks | read | report | load |\n|---|---|---|---|")
+        print(f"| {ranks} ranks | read per s | analysed per s | processor time of each | load |\n|---|---|---|---|---|")
         for number, way in enumerate(WAYS):
+            before = sum(os.times()[:4])
             read, reported = _seconds(Path(folder) / "job", Path(folder) / f"store{number}", way)
-            load = os.getloadavg()[0]
-            print(f"| {way} | {ranks / read:.2f} | {ranks / reported:.2f} | {load:.0f} |", flush=True)
+            each, load = (sum(os.times()[:4]) - before) / ranks, os.getloadavg()[0]
+            print(f"| {way} | {ranks / read:.2f} | {ranks / reported:.2f} | {each:.2f} s | {load:.0f} |", flush=True)
 
 
 def _seconds(job: Path, store: Path, way: str) -> tuple[float, float]:
