@@ -1,8 +1,10 @@
-"""`python -m bench.msprof`: `stepscope compare` beside `msprof-analyze compare`, on recordings of two NPUs.
+"""`python -m bench.msprof`: `stepscope` beside `msprof-analyze`: comparing two recordings of NPUs, and reading a job's.
 
-Both write a workbook with the same sheets. stepscope is measured twice: reading both recordings anew, and with both
-read before. What counts is the time of the processor, of all processes together, since that of the clock depends on
-what else the machine does; runs alternate, and the median of each counts.
+Comparing, both write a workbook with the same sheets. Of a job, `msprof-analyze cluster -m all` writes the times of
+steps, collectives and links, `stepscope analyze` a report as JSON with those, all its other tables and its findings.
+stepscope is measured twice: reading the recordings anew, and with all of them read before. What counts is the time of
+the processor, of all processes together, since that of the clock depends on what else the machine does; runs alternate,
+and the median of each counts.
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ from bench.measure import measure
 
 _PACKAGE: Final = "msprof-analyze==26.2.0"
 _SHARED: Final = Path(__file__).resolve().parents[2] / "shared" / "traces" / "ascend" / "alexnet_ddp_level1_text"
+_OURS: Final = (sys.executable, "-m", "stepscope")
+#: The simulated job that is read as a whole.
+_RANKS: Final = 8
+_RANK_MB: Final = 10
 #: Columns of the table, in order.
 _TOOLS: Final = ("msprof-analyze", "stepscope, read anew", "stepscope, read before")
 
@@ -35,9 +41,13 @@ def main() -> None:
     program = environment("msprof", _PACKAGE) / "msprof-analyze"
     print(f"| recordings | {' | '.join(_TOOLS)} | memory |\n|---|---|---|---|---|")
     for name, sides in (("recorded, 3 MB each", recorded()), (f"simulated, {options.size_mb} MB each",
-                                                              simulated(options.size_mb))):  # fmt: skip
+                                                              simulated(options.size_mb, 2))):  # fmt: skip
         if sides:
-            print(f"| {name} | {row(program, sides, options.runs)} |", flush=True)
+            print(f"| compare, {name} | {row(*comparing(program, sides), options.runs)} |", flush=True)
+    for name, ranks in (("recorded, 2 ranks", recorded()), (f"simulated, {_RANKS} ranks of {_RANK_MB} MB",
+                                                            simulated(_RANK_MB, _RANKS))):  # fmt: skip
+        if ranks:
+            print(f"| cluster, {name} | {row(*reading_job(program, ranks[0].parent), options.runs)} |", flush=True)
 
 
 def recorded() -> list[Path]:
@@ -45,24 +55,39 @@ def recorded() -> list[Path]:
     return sorted(_SHARED.glob("*_ascend_pt"))
 
 
-def simulated(megabytes: int) -> list[Path]:
-    """Two ranks of a simulated job, each of about this size."""
-    folder = OUT / f"ascend-{megabytes}"
+def simulated(megabytes: int, ranks: int) -> list[Path]:
+    """The ranks of a simulated job, each of about this size."""
+    folder = OUT / f"ascend-{megabytes}-{ranks}"
     if not folder.exists():
         OUT.mkdir(exist_ok=True)
-        options = ["--preset", "transformer", "--format", "ascend", "--ranks", "2", "--size-mb", str(megabytes)]
-        command = [sys.executable, "-m", "stepscope", "simulate", *options, "--out", str(folder)]
+        options = ["--preset", "transformer", "--format", "ascend", "--ranks", str(ranks)]
+        size = ["--size-mb", str(megabytes)]
+        command = [sys.executable, "-m", "stepscope", "simulate", *options, *size, "--out", str(folder)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return sorted(folder.glob("*_ascend_pt"))
 
 
-def row(program: Path, sides: Sequence[Path], runs: int) -> str:
-    """Processor time and memory of each tool, as cells of a table."""
+def comparing(program: Path, sides: Sequence[Path]) -> tuple[list[str], list[str]]:
+    """The commands that compare two ranks: of msprof-analyze, and of stepscope with what was read before."""
     base, new = map(str, sides)
-    ours = [sys.executable, "-m", "stepscope", "compare", base, new, "--no-findings",
-            "--xlsx", str(OUT / "compare.xlsx"), "--store", str(OUT / "compared")]  # fmt: skip
-    commands = ([str(program), "compare", "-bp", base, "-d", new, "-o", str(OUT / "msprof-results")],
-                [*ours, "--no-cache"], ours)  # fmt: skip
+    return (
+        [str(program), "compare", "-bp", base, "-d", new, "-o", str(OUT / "msprof-results")],
+        [*_OURS, "compare", base, new, "--no-findings", "--xlsx", str(OUT / "compare.xlsx")],
+    )
+
+
+def reading_job(program: Path, folder: Path) -> tuple[list[str], list[str]]:
+    """The commands that read all ranks of a job: of msprof-analyze, and of stepscope with what was read before."""
+    return (
+        [str(program), "cluster", "-m", "all", "-d", str(folder), "-o", str(OUT / "msprof-results")],
+        [*_OURS, "analyze", str(folder), "--json", str(OUT / "cluster.json")],
+    )
+
+
+def row(theirs: list[str], ours: list[str], runs: int) -> str:
+    """Processor time and memory of each tool, as cells of a table."""
+    ours = [*ours, "--store", str(OUT / "compared")]
+    commands = (theirs, [*ours, "--no-cache"], ours)
     measure(ours)
     seconds: list[list[float]] = [[] for _ in commands]
     peaks = [0.0] * len(commands)

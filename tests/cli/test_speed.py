@@ -7,10 +7,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from stepscope.cli.speed import SWITCH, TRICKS, quick_process, wanted
+from stepscope.cli.speed import SWITCH, TRICKS, convert_plainly, quick_process, wanted
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "stepscope"
 #: Calls that change the process for all that runs in it.
@@ -57,6 +58,17 @@ def test_the_switch_leaves_out_all_or_some(monkeypatch: pytest.MonkeyPatch) -> N
     with quick_process():
         assert sys.meta_path == finders
     assert not any(map(wanted, TRICKS))
+
+
+@pytest.mark.parametrize(("kind", "plain", "else_"), [(bool, True, "yes"), (int, 0, "-3"), (int, 0, True)])
+def test_flags_and_numbers_not_given_need_no_converter(kind: type, plain: object, else_: object) -> None:
+    parameter = SimpleNamespace(
+        type_descriptor=SimpleNamespace(annotation=kind), callback=None, required=False, nargs=1,
+        process_value=lambda _ctx, value: f"Typer's {value}",
+    )  # fmt: skip
+    convert_plainly([parameter])
+    assert parameter.process_value(None, plain) is plain
+    assert parameter.process_value(None, else_) == f"Typer's {else_}"
 
 
 def test_a_report_is_the_same_without_it(tmp_path: Path) -> None:
