@@ -56,14 +56,21 @@ def stretches(
         found.append(PathStretch(-1, hi, [], after, last, min(path.ends[last], hi)))
     else:
         found.append(PathStretch(-1, hi, [], *path.back(last, lo, hi, stops)))
-    for node in sorted(stops):
-        start, end = path.starts[node], path.ends[node]
-        own = [(start, end, node, NODE)] if end > start else []
-        if node in matched and node not in through:
-            found.append(PathStretch(node, start, own, [], 0, start))
-        else:
-            found.append(PathStretch(node, start, own, *path.back(node, lo, start, stops)))
+    leaving = set(matched) - set(through)
+    for node in sorted(stops - leaving):
+        own = _own(path, node)
+        found.append(PathStretch(node, path.starts[node], own, *path.back(node, lo, path.starts[node], stops)))
+    # Of the calls at which the path leaves, most are not come to.
+    for node in sorted(leaving & {one.then for one in found}):
+        start = path.starts[node]
+        found.append(PathStretch(node, start, _own(path, node), [], 0, start))
     return found
+
+
+def _own(path: DecisivePath, node: int) -> list[Segment]:
+    """The node's own segment, if it takes time."""
+    start, end = path.starts[node], path.ends[node]
+    return [(start, end, node, NODE)] if end > start else []
 
 
 def _joints(path: DecisivePath, matched: Mapping[int, MatchedCall], ends: Iterable[int], lo: int) -> set[int]:
