@@ -95,7 +95,7 @@ def test_both_exports_give_the_whole_job(job: Trace) -> None:
     ]  # fmt: skip
     assert job.sql("SELECT * EXCLUDE (rank, event) FROM collectives").to_pylist() == [
         {"group": group_hash("10.0.0.1%eth0_60000_0_1"), "seq": 5, "collective": "all_reduce", "bytes": 2000,
-         "dtype": "FP16", "world_size": 2, "ranks": [0, 3], "transfer_ns": None}
+         "dtype": "FP16", "world_size": 2, "ranks": [0, 3], "peer": None, "transfer_ns": None}
     ]  # fmt: skip
     assert job.sql(
         "SELECT kind, plane, src, dst, transport, link, bytes FROM comm_tasks ORDER BY event"
