@@ -223,6 +223,32 @@ def test_waits_are_named_by_their_call_and_only_new_exports_tell_their_type(expo
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "length", "name", "category"),
+    [
+        ("3.25.0", 4, 8, " (Context Synchronize)", "sync"), ("3.25.0", 3, 8, " (Stream Synchronize)", "sync"),
+        ("3.25.0", 2, 20_000, "", "runtime"), ("3.25.0", None, 8, "", "launch"),
+        ("3.16.1", 4, 20_000, " (Synchronize)", "sync"), ("3.16.1", 4, 19_999, "", "runtime"),
+    ],
+)  # fmt: skip
+def test_lost_names_of_calls(export, opened, version, kind, length, name, category):
+    """What they led to says what they do; where the type of a wait tells nothing, long ones block the host."""
+    export.row("META_DATA_EXPORT", name="EXPORT_SCHEMA_VERSION", value=version)
+    export.kernel("k", 0, 10, 1)
+    export.call("cudaMalloc_v3020", 10, 12, 2)
+    for number, lost in ((3, 900), (4, 901)):
+        export.call("", 30_000 * number, 30_000 * number + length, number)
+        export.tables[RUNTIME][-1]["nameId"] = lost
+    if kind is None:
+        export.kernel("k", 90_003, 90_006, 3)
+    else:
+        export.work(SYNC, 90_001, 90_000 + length, 3, contextId=1, syncType=kind)
+    trace = opened(export)
+    assert rows(trace, "SELECT name, category FROM events WHERE name LIKE '#%' ORDER BY ts") == [
+        (f"#900{name}", category), ("#901", "runtime"),
+    ]  # fmt: skip
+
+
 def test_an_export_without_events_says_so(export, tmp_path):
     export.text("x")
     export.row("TARGET_INFO_GPU", id=0, name="GPU", smCount=1)

@@ -36,6 +36,8 @@ _MEMORY: Final = {0: "pageable", 1: "pinned", 2: "device", 3: "device", 4: "mana
 #: Numbers of ENUM_CUPTI_SYNC_TYPE. Exporters before schema 3.25 wrote other numbers under the same names.
 _SYNC_TYPES: Final = {1: "Event Synchronize", 2: "Stream Wait Event", 3: "Stream Synchronize", 4: "Context Synchronize"}
 SYNC_TYPES_SINCE: Final = (3, 25)
+#: The name of a wait of older exports whose call is not known: the host's, or one queue's for another.
+UNTYPED_WAIT: Final = "Synchronize"
 
 #: Chunk rows with their queue, as columns of events; {name} and {category} are filled in.
 _EVENTS: Final = f"""
@@ -140,9 +142,8 @@ def _load_sets(loader: ExportLoader) -> None:
 
 def _load_waits(loader: ExportLoader, schema_version: tuple[int, ...]) -> None:
     """Stage waits, named by their call, since the recorded type is reliable in newer exports only."""
-    fallback = (
-        _case("syncType", _SYNC_TYPES, "'Synchronize'") if schema_version >= SYNC_TYPES_SINCE else "'Synchronize'"
-    )
+    untyped = f"'{UNTYPED_WAIT}'"
+    fallback = _case("syncType", _SYNC_TYPES, untyped) if schema_version >= SYNC_TYPES_SINCE else untyped
     connection = loader.staging.connection
     for _ in loader.chunks("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", _SYNC):
         loader.add_queues(device_known=False)

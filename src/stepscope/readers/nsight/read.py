@@ -27,6 +27,7 @@ from stepscope.readers.nsight.processes import ProcessTables, gpu_processes, pid
 from stepscope.readers.nsight.samples import load_samples
 from stepscope.readers.nsight.start_end_ranges import attach_ranges
 from stepscope.readers.nsight.tables import Tables
+from stepscope.readers.nsight.unnamed_calls import name_calls
 from stepscope.readers.protocol import Progress, Source
 from stepscope.readers.sqlite.logs import observe_logs
 from stepscope.store.staging import Staging
@@ -104,6 +105,7 @@ def _load(loader: ExportLoader, metadata: Metadata) -> dict[str, str | int | flo
     label_threads(loader, thread_names(loader))
     observe_messages(loader)
     observe_names(loader)
+    name_calls(loader)
     about = program_attributes(loader)
     loader.close()
     return about
