@@ -79,6 +79,14 @@ def test_a_known_cause_that_the_host_hides_is_shown_and_raises_what_has_no_price
         assert [(f.code, f.shown) for f in found] == [("A", True), ("SYM", True), (found[2].code, False)]
 
 
+@pytest.mark.parametrize(("cost", "rest", "shown"), [(0, None, False), (1, None, True), (1, 0, False), (900, 1, True)])
+def test_a_known_cause_that_saves_nothing_is_not_shown(cost: int, rest: int | None, shown: bool) -> None:
+    without = priced("SYM", None, taken=800_000, symptom_of=("CAUSE",))
+    cause = replace(priced("CAUSE", cost, removed=400_000), rest_ns=rest)
+    found = {f.code: f for f in ranked([cause, without], 0.01)}
+    assert (found["SYM"].placed_as_ns, found["CAUSE"].shown) == (200_000, shown)
+
+
 @pytest.mark.parametrize(
     ("cost", "removed", "told"),
     [(20_000, 70_000, True), (20_000, 69_000, False), (30_000, 89_000, False), (20_000, None, False)],

@@ -55,7 +55,7 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
     """Raise unpriced findings whose cause is known, and show that cause, whatever it costs.
 
     If two causes delay a step equally, removing one alone saves little: the price of either is small, but neither may
-    be hidden.
+    be hidden, unless it is nothing.
     """
     told = list(findings)
     for position, finding in enumerate(findings):
@@ -66,6 +66,8 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
             behind = round(_BEHIND * (found[other].removed_ns or 0))
             if cause.code in named and not cause.shown and behind > finding.placed_as_ns:
                 told[position] = replace(finding, placed_as_ns=max(behind, told[position].placed_as_ns or 0))
+                if not cause.cost_ns:
+                    continue
                 notes = (note for note in cause.notes if note != _HIDDEN)
                 told[other] = replace(cause, shown=True, notes=(*notes, _BESIDE))
     return told
@@ -137,6 +139,6 @@ def _left(one: Priced, finding: Finding, least: float) -> Finding:
     if one.rest_ns is None or one.rest_ns == one.cost_ns:
         return finding
     left = _finding(replace(one, cost_ns=one.rest_ns), least)
-    # A cause that is shown beside what it delays stays so.
-    shown = left.shown or _BESIDE in finding.notes
+    # A cause that is shown beside what it delays stays so, unless nothing remains to be saved.
+    shown = left.shown or (_BESIDE in finding.notes and bool(left.cost_ns))
     return replace(left, alone_ns=one.cost_ns, shown=shown, notes=finding.notes)
