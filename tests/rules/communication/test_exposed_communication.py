@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from comm_support import some_calls
+from readers.conformance import open_fresh
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind, Program
 from stepscope.model.trace import Trace
 from stepscope.signals.communication import communication, pipeline, process_groups
 from stepscope.signals.communication.communication import CollectiveCalls
+from stepscope.signals.recording.accounting import Account, account
 from stepscope.signals.recording.enough import Verdict, verdict
 from stepscope.signals.shared.program import program
 from support import Facts
@@ -120,6 +124,28 @@ def test_what_no_order_hides_is_said_of_a_free_link_too_in_case_its_price_comes_
     assert all("bucket by bucket" not in action.text for action in draft.instead.actions)
     (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.09), communication.link_share: 0.6})
     assert draft.instead is None
+
+
+@pytest.mark.parametrize(("alone", "priced"), [(0.03, False), (0.031, True), (None, True)])
+def test_where_next_to_nothing_is_computed_beside_no_collective_no_order_helps(
+    alone: float | None, priced: bool
+) -> None:
+    """A tenth of what is exposed: 0.3 of the step, while collectives run for half of it."""
+    told = {} if alone is None else {account: Account(0.5 - alone, 0.3, 0.0, (), True)}
+    (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.3), communication.link_share: 0.5, **told})
+    assert (draft.change is not None) == priced
+    assert draft.taken_ns == (None if priced else 3_000)
+
+
+@pytest.mark.parametrize(("exposed_us", "told"), [(10_000, True), (9_900, False)])
+def test_sums_of_a_profiler_tell_of_exposed_communication_without_a_price(
+    tmp_path: Path, exposed_us: int, told: bool
+) -> None:
+    head = "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble\n"
+    rows = [f"{step},{100_000 - exposed_us},{exposed_us},0,{exposed_us},0,0,0\n" for step in range(10, 14)]
+    (tmp_path / "step_trace_time.csv").write_text(head + "".join(rows))
+    found = findings("COM001", open_fresh(tmp_path / "step_trace_time.csv"))
+    assert [(one.cost_ns, one.taken_ns) for one in found] == ([(None, 10_000_000)] if told else [])
 
 
 def back_to_back(longer: int) -> Trace:

@@ -14,7 +14,9 @@ count: overlapping does not shorten it. With the recordings of all ranks, the tr
 time; with one rank, waiting and transfer can't be distinguished, which lowers the confidence. The price is the saving
 on the step's dependency graph if these collectives started as soon as their data is ready and no device work waited for
 them: the last gradients, with no compute left beside them, stay exposed. Where collectives already start at once and
-run back to back, nothing is left to overlap: then there is no price, and the remedy is to send less.
+run back to back, or what is computed while none runs is a tenth of them or less, nothing is left to overlap: then there
+is no price, and the remedy is to send less. Of recordings that hold their profiler's sums only, exposed communication
+of a tenth of the step is told without a price.
 
 ## What to try
 Let DistributedDataParallel reduce bucket by bucket during the backward pass instead of one reduction after it; with
@@ -51,7 +53,10 @@ from stepscope.signals.communication.communication import (
 )
 from stepscope.signals.communication.pipeline import stage
 from stepscope.signals.communication.process_groups import megatron
+from stepscope.signals.recording.accounting import account
 from stepscope.signals.recording.enough import Verdict, verdict
+from stepscope.signals.recording.recording import work_known
+from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.program import program
 
 #: A collective that took longer than this many times its transfer mostly waited.
@@ -151,8 +156,14 @@ _BETWEEN_STAGES = ("send", "recv", "send_recv")
 _ANY_EXCHANGE = " (an exchange between all ranks or between two: one kernel does both)"
 #: Where collectives run for this share of the step, there is too little compute to hide them.
 _FULL = 0.8
+#: The same where all compute that runs beside no collective is so small a part of what is exposed.
+_LITTLE = 0.1
 #: Communication exposed for this share of the step is reported even if no compute is left to hide it.
 _LARGE = 0.1
+_EVENTS = Action(
+    "Give the profiler's whole result folders of all ranks: only events tell transfer from waiting for other ranks",
+    page="recording",
+)
 _LESS = Action(
     "Send less, or over a faster link: shard within a host only, in narrower types, more computing per exchange",
     before="fully_shard(model)",
@@ -164,6 +175,9 @@ _LESS = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the exposed transfer with the step."""
+    if s.maybe(work_known) is False:
+        yield from _summed(s)
+        return
     share = s(transfer_share)
     if share < limits["min_share"]:
         return
@@ -174,7 +188,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     unnamed = kind == "send_recv" and bool(((found.bytes <= 0) & (found.group == NO_GROUP)).all())
     exposed = found.exposed_ns // found.steps
     busy = s.maybe(link_share)
-    full = busy is not None and busy >= _FULL
+    full = busy is not None and (busy >= _FULL or _alone(s, busy) <= _LITTLE * share)
     unsure = "" if found.known else " Part of it may be waiting for other ranks: one recording can't distinguish that."
     if (s.maybe(verdict) or Verdict()).kind == "thinned":
         unsure += " It is at most that much: compute beside it may be among the events that were taken out."
@@ -210,9 +224,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         yield overlapping
         return
     at_once = "" if full else " and start as soon as their data is ready"
+    left = "next to no compute" if full and busy < _FULL else "no compute"
     bound = replace(
         overlapping,
-        summary=f"{overlapping.summary} Collectives run for {percent(busy)} of the step{at_once}: no compute is left "
+        summary=f"{overlapping.summary} Collectives run for {percent(busy)} of the step{at_once}: {left} is left "
         f"to hide {'them' if full else 'more of them'}.",
         actions=_fewer_bytes(kind) or overlapping.actions,
         change=None,
@@ -222,6 +237,30 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         waiting=kind not in _BETWEEN_STAGES or s.maybe(stage) is None,
     )
     yield bound if full else replace(overlapping, instead=bound if share >= _LARGE else None)
+
+
+def _alone(s: Signals, busy: float) -> float:
+    """Share of the step in which something is computed and no collective runs; 1 where that is not known."""
+    told, exposed = s.maybe(account), s.maybe(exposed_share)
+    return 1.0 if told is None or exposed is None else max(1.0 - told.lost - (busy - exposed), 0.0)
+
+
+def _summed(s: Signals) -> Iterator[Draft]:
+    """What the profiler's sums tell."""
+    share = s(account).communication
+    if share >= _LARGE:
+        exposed = round(share * s(step_ns))
+        yield Draft(
+            title="Communication is not overlapped with compute",
+            summary=f"Exposed communication: {duration(exposed)} of each step ({percent(share)}) by the profiler's own "
+            "sums. Which collectives that is, and how long they wait for other ranks, sums do not tell.",
+            actions=(_EVENTS, _EITHER),
+            taken_ns=exposed,
+            waiting=True,
+            confidence=0.5,
+            rows=({"table": "step_budget", "where": {}},),
+            numbers={"exposed_share": share, "min_share": _LARGE},
+        )
 
 
 def _between_layers(kind: str, told: Program | None) -> bool:
