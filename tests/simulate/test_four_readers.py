@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from readers.conformance import check_invariants, check_splits, open_fresh
+from series import series
 from stepscope.analyses.registry import analyses
 from stepscope.simulate import SimJob, simulate
 from stepscope.simulate.devices import DEVICES
@@ -43,7 +44,7 @@ def twin():
         yield
 
 
-@pytest.fixture(scope="module", params=JOBS)
+@pytest.fixture(scope="module", params=series(JOBS, 3))
 def read(request, twin, tmp_path_factory):
     """The traces of the last rank by format, and what each format's truth says of it."""
     job = JOBS[request.param]

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from series import series
 from stepscope.model.errors import UserError
 from stepscope.simulate import PRESETS, SimJob, random_job, simulate
 from stepscope.simulate.writers.kineto_events import BASE_NS, START_NS, micros
@@ -28,7 +29,7 @@ def nanoseconds(value):
     return round(value * 1000)
 
 
-@pytest.mark.parametrize("preset", sorted(set(PRESETS) - {"multi-host", "transformer", "checkpointed"}))
+@pytest.mark.parametrize("preset", series(sorted(set(PRESETS) - {"multi-host", "transformer", "checkpointed"}), 5))
 def test_every_preset_gives_json_with_the_counted_events(preset, tmp_path):
     paths = simulate(replace(PRESETS[preset], steps=1), tmp_path / "run")
     rows = json.loads((tmp_path / "run" / "job.truth.json").read_text())["ranks"]

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from readers.conformance import check_invariants, check_sniffing, check_splits, open_fresh
+from series import series
 from stepscope.analyses.registry import analyses
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.simulate import PRESETS, SimJob, random_job, simulate
@@ -29,7 +30,7 @@ JOBS = {
 PARTS = ("total_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns", "comm_ns", "copy_ns")
 
 
-@pytest.fixture(scope="module", params=JOBS)
+@pytest.fixture(scope="module", params=series(JOBS, 4))
 def written(request, tmp_path_factory):
     """A job, the export of its first rank, and the truth about that rank."""
     job = JOBS[request.param]

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 
 from readers.conformance import check_invariants, check_sniffing, open_fresh
+from series import series
 from stepscope.analyses.registry import analyses
 from stepscope.simulate import PRESETS, SimJob, simulate
 from stepscope.simulate.records import Context
@@ -27,7 +28,7 @@ JOBS = {
 }
 
 
-@pytest.fixture(scope="module", params=JOBS)
+@pytest.fixture(scope="module", params=series(JOBS, 4))
 def written(request, tmp_path_factory):
     """A job, the snapshot of its last rank, and the truth about that rank."""
     job = JOBS[request.param]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 import numpy as np
@@ -45,7 +46,7 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
         for table in _ABOUT_EVENTS:
             staging.connection.execute(f"DELETE FROM {table} WHERE event NOT IN (SELECT id FROM raw_events)")
         overview = Overview.read(staging)
-    _number_rows(staging)
+    _number_rows(staging, moments)
     if not overview.groups:
         return None, overview
     origin = min(group.first for group in overview.groups)
@@ -57,11 +58,12 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
     return origin, overview
 
 
-def _number_rows(staging: Staging) -> None:
+def _number_rows(staging: Staging, moments: Container[str]) -> None:
     """Give rows an `id`, in the order of the recording: `rowid` is the database's own, and need not stay the same."""
     for table in _WITHIN_EVENTS:
         staging.connection.execute(f"ALTER TABLE {table} ADD COLUMN id BIGINT")
-        staging.connection.execute(f"UPDATE {table} SET id = rowid")
+        if table in moments:
+            staging.connection.execute(f"UPDATE {table} SET id = rowid")
 
 
 def move_moments(staging: Staging, by: int) -> None:
@@ -75,7 +77,9 @@ def _all_in_place(overview: Overview, moments: dict[str, tuple[int, int]]) -> bo
     """Whether `_drop_misplaced` would drop nothing, judged from extremes of times alone."""
     firsts = [group.first for group in overview.groups] + [first for first, _ in moments.values()]
     lasts = [group.last for group in overview.groups] + [last for _, last in moments.values()]
-    return min(firsts, default=1) > 0 and max(lasts, default=0) - min(firsts, default=0) <= _WEEK_NS
+    first, last = min(firsts, default=0), max(lasts, default=0)
+    # On a clock that starts near 0, an event at 0 has a time.
+    return (first > 0 or last <= _MINUTE_NS) and last - first <= _WEEK_NS
 
 
 def _drop_misplaced(staging: Staging) -> int:

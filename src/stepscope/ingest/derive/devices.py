@@ -26,7 +26,7 @@ def mark_used_devices(staging: Staging, activities: DerivedWork) -> None:
     new = [device for device in used if device not in described]
     # A process that may use one device of many (HIP_VISIBLE_DEVICES) describes it as its first, and its activities have
     # the number that it has on the machine.
-    known = {} if described & set(used) else _common(staging)
+    known = _common(staging) if described and not described & set(used) else {}
     for device in new:
         row = {"device": pa.array([device], pa.int32()), "used": [True]}
         staging.insert("devices", pa.table({**known, **row}))
