@@ -310,7 +310,7 @@ def test_memory_does_not_grow_with_the_number_of_steps(tmp_path):
         return top
 
     peak(2)
-    few, many = peak(6), peak(24)
+    few, many = peak(10), peak(40)
     assert many < 1.5 * few
 
 
