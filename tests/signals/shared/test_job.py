@@ -50,3 +50,27 @@ def test_an_operator_of_the_backward_pass_is_training() -> None:
 def test_without_gemms_nothing_is_said() -> None:
     assert not infers("memset")
     assert not infers()
+
+
+@pytest.mark.parametrize(("second", "spread", "taken"), [(900, 2.0, 900), (90, 1.1, 900), (0, 1.0, 900)])
+def test_kernels_of_several_devices_take_no_more_of_a_step_than_those_of_one(
+    second: int, spread: float, taken: int
+) -> None:
+    facts = Facts()
+    for step in range(2):
+        facts.step(step, 1_000 * step, 1_000)
+        facts.kernel("ampere_sgemm_128x64_tn", 1_000 * step, 900, device=0, stream="7")
+        if second:
+            facts.kernel("ampere_sgemm_128x64_tn", 1_000 * step, second, device=1, stream="7")
+    s = Signals.of(facts.trace())
+    assert s(job.spread) == pytest.approx(spread)
+    assert job.per_step(s, 2 * (900 + second)) == pytest.approx(taken, abs=1)
+    assert job.step_share(s, 2 * (900 + second)) == pytest.approx(taken / 1_000)
+
+
+def test_where_no_device_computes_times_are_those_of_one() -> None:
+    facts = Facts()
+    facts.step(0, 0, 1_000)
+    facts.kernel("ncclDevKernel_AllReduce_Sum", 0, 900, kind="comm")
+    s = Signals.of(facts.trace())
+    assert (s(job.spread), job.per_step(s, 900)) == (1.0, 900)

@@ -12,7 +12,7 @@ from stepscope.rules.wording import often
 from stepscope.signals import Signal, Signals
 from stepscope.signals.kernels.fusions import Fusion
 from stepscope.signals.shared.idleness import waiting_for_host_share
-from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.job import per_step, recorded_steps
 from stepscope.signals.shared.roles import ROLE_NAMES
 
 #: Operations that a summary lists.
@@ -45,9 +45,8 @@ def fused(
         return
     steps = s(recorded_steps)
     number = f"{'' if found.alike else 'up to '}{len(found.letters)}"
-    before, after, host, left = (
-        duration(ns // steps) for ns in (found.before_ns, found.after_ns, found.host_ns, found.host_after_ns)
-    )
+    before, after = (duration(per_step(s, ns)) for ns in (found.before_ns, found.after_ns))
+    host, left = (duration(ns // steps) for ns in (found.host_ns, found.host_after_ns))
     # A host that the device never waits for waits on a full queue, so that its calls look longer than they are.
     limiting = s.maybe(waiting_for_host_share)
     shorter = found.host_ns > found.host_after_ns and (limiting is None or limiting >= _LIMITING)

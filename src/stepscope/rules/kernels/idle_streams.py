@@ -32,7 +32,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import on_stream, torch_module
 from stepscope.signals import Signals
 from stepscope.signals.kernels.streams import apart
-from stepscope.signals.shared.job import platform, recorded_steps
+from stepscope.signals.shared.job import per_step, platform, recorded_steps
 from stepscope.signals.shared.step_columns import longest
 
 
@@ -46,7 +46,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Kernels of different streams do not overlap",
         summary=f"{plural(number, 'small kernel')} per step {'waits' if number == 1 else 'wait'} "
-        f"{duration(int(found.waited.sum()) // steps)} for kernels of another stream that leave room for them; "
+        f"{duration(per_step(s, found.waited.sum()))} for kernels of another stream that leave room for them; "
         f"{found.queues} streams have compute.",
         actions=(_beside(s(platform)),),
         change=Change(overlapped=found.event),

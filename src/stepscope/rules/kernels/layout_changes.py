@@ -30,7 +30,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.kernels.layouts import conversions
-from stepscope.signals.shared.job import platform, recorded_steps
+from stepscope.signals.shared.job import per_step, platform, recorded_steps
 from stepscope.signals.shared.step_columns import longest
 
 
@@ -46,7 +46,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Kernels only convert tensor layouts",
         summary=f"{plural(number, 'kernel')} per step only {'converts' if number == 1 else 'convert'} the layout of "
-        f"tensors: {duration(int(found.dur.sum()) // steps)} per step ({percent(found.of_step)}).",
+        f"tensors: {duration(per_step(s, found.dur.sum()))} per step ({percent(found.of_step)}).",
         actions=(_channels_last(torch_device(s(platform))),),
         change=Change(device=(Scaled(found.event, 0.0),), host=(Scaled(found.launches, 0.0),)),
         events=longest(found.event, found.dur),

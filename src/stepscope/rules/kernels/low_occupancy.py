@@ -32,7 +32,7 @@ from stepscope.rules.kernels.library_kernels import is_library, more_blocks
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.grid_coverage import sparse
-from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.job import per_step
 from stepscope.signals.shared.program import program
 from stepscope.signals.shared.step_columns import longest
 
@@ -49,7 +49,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(sparse)
     if not found.event.size or found.of_step * found.saved < limits["min_share"]:
         return
-    worst, taken = found.rows[0], duration(int(found.dur.sum()) // s(recorded_steps))
+    worst, taken = found.rows[0], duration(per_step(s, found.dur.sum()))
     name, idle = str(worst["name"]), percent(1 - worst["fill"], 0)
     yield Draft(
         title="Long kernels use a small part of the device",

@@ -37,7 +37,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import tensor_cores, torch_device
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_sixteen_bits
-from stepscope.signals.shared.job import device, infers, platform, recorded_steps
+from stepscope.signals.shared.job import device, infers, per_step, platform
 from stepscope.signals.shared.program import program
 
 _TF32 = Action(
@@ -66,18 +66,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     known = s(device)
     # On GeForce cards TF32 peaks no higher than fp32.
     tf32 = known is not None and known.vendor == "nvidia" and known.matrix.get("tf32", 0) > known.vector.get("fp32", 0)
-    per_step = int(found.dur.sum()) // s(recorded_steps)
-    beside = int(found.followers_ns) // s(recorded_steps)
+    taken, beside = per_step(s, found.dur.sum()), per_step(s, found.followers_ns)
     with_them = (
         f" The {duration(beside)} of pointwise operations and normalisation in fp32 follow in type, and take half."
         if beside
         else ""
     )
-    where, after = s(platform), int((found.dur * found.factor).sum()) // s(recorded_steps)
+    where, after = s(platform), per_step(s, (found.dur * found.factor).sum())
     yield Draft(
         title=f"{_SUBJECTS[found.classes[0]]} {'in fp32' if where in _WIDE_UNITS else 'without tensor cores'}",
         summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
-        f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on "
+        f"{duration(taken)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on "
         f"{tensor_cores(where)} it would be about {duration(after)}.{with_them}",
         actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),

@@ -31,7 +31,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.older_kernels import older_attention
-from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.job import per_step
 
 #: What remains at the lower end of what FlashAttention-3 reports.
 _REMAINS: Final = 1 / 1.5
@@ -57,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Attention runs on FlashAttention-2 kernels on Hopper",
-        summary=f"FlashAttention-2 takes {duration(found.total_ns // s(recorded_steps))} per step "
+        summary=f"FlashAttention-2 takes {duration(per_step(s, found.total_ns))} per step "
         f"({percent(found.share)}); FlashAttention-3, made for Hopper, is at least 1.5 times as fast.",
         actions=(_THIRD, _CUDNN),
         change=Change(device=(Scaled(found.events, _REMAINS),)),

@@ -38,7 +38,7 @@ from stepscope.rules.kernels.roles import advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.rooflines import slow
-from stepscope.signals.shared.job import recorded_ns, recorded_steps
+from stepscope.signals.shared.job import per_step, step_share
 from stepscope.signals.shared.program import program
 from stepscope.signals.shared.step_columns import longest
 
@@ -64,11 +64,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     reached = np.where(best > limits["max_efficiency"], np.fmin(best, limits["reached"]), limits["reached"])
     factor = np.minimum(found.efficiency[low] / reached, 1.0)
     dur = found.dur[low]
-    if not dur.size or float((dur * (1 - factor)).sum()) / s(recorded_ns) < limits["min_share"]:
+    if not dur.size or step_share(s, (dur * (1 - factor)).sum()) < limits["min_share"]:
         return
-    taken = duration(int(dur.sum()) // s(recorded_steps))
+    taken = duration(per_step(s, dur.sum()))
     worst = next(row for row in found.rows if row["efficiency"] < limits["max_efficiency"])
-    gained = duration(int((dur * factor).sum()) // s(recorded_steps))
+    gained = duration(per_step(s, (dur * factor).sum()))
     yield Draft(
         title="Large operators are far below the roofline",
         summary=f"Operators that take {taken} per step come to less than {percent(limits['max_efficiency'], 0)} of "

@@ -31,7 +31,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.waves import tails
-from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.job import per_step
 from stepscope.signals.shared.step_columns import longest
 
 _WHOLE = Action("Choose batch, tokens or width so that the blocks fill whole waves", page="tensor-shapes")
@@ -47,7 +47,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(tails)
     if not found.event.size or found.saved < limits["min_share"]:
         return
-    taken = duration(int(found.dur.sum()) // s(recorded_steps))
+    taken = duration(per_step(s, found.dur.sum()))
     yield Draft(
         title="The last wave of GEMMs is nearly empty",
         summary=f"GEMMs that take {taken} per step are slower than others because their blocks do not fill whole "

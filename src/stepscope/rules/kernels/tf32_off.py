@@ -30,7 +30,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_tf32
-from stepscope.signals.shared.job import platform, recorded_steps
+from stepscope.signals.shared.job import per_step, platform
 
 _ON = Action(
     "Multiply fp32 on tensor cores as TF32",
@@ -47,12 +47,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(in_tf32)
     if not found.event.size or found.of_step < limits["min_share"]:
         return
-    steps = s(recorded_steps)
     yield Draft(
         title="TF32 is off",
-        summary=f"Matrix multiplications in fp32 take {duration(int(found.dur.sum()) // steps)} per step "
+        summary=f"Matrix multiplications in fp32 take {duration(per_step(s, found.dur.sum()))} per step "
         f"({percent(found.of_step)}) without tensor cores; as TF32 they would take about "
-        f"{duration(int((found.dur * found.factor).sum()) // steps)}.",
+        f"{duration(per_step(s, (found.dur * found.factor).sum()))}.",
         actions=(_ON,),
         change=Change(device=scaled_each(found.event, found.factor)),
         events=found.longest,

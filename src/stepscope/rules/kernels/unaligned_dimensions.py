@@ -33,7 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.shapes import ROW_BYTES, Unaligned, unaligned
-from stepscope.signals.shared.job import recorded_ns, recorded_steps
+from stepscope.signals.shared.job import per_step, step_share
 from stepscope.signals.shared.step_columns import longest
 
 _PAD = Action(
@@ -55,13 +55,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare unaligned GEMMs with aligned ones."""
     found = s(unaligned)
     slower = found.factor <= 1 - limits["min_slower"]
-    saved = float((found.dur * (1 - np.where(slower, found.factor, 1.0))).sum()) / s(recorded_ns)
+    saved = step_share(s, (found.dur * (1 - np.where(slower, found.factor, 1.0))).sum())
     alone = np.isnan(found.factor)
     if slower.any() and saved >= limits["min_share"]:
         change = Change(device=scaled_each(found.event[slower], found.factor[slower]))
         how = f"aligned ones of about their size take {percent(_mean(found, slower), 0)} of that"
         yield _draft(s, limits, found, slower, change, how)
-    elif alone.any() and float(found.dur[alone].sum()) / s(recorded_ns) >= limits["min_alone"]:
+    elif alone.any() and step_share(s, found.dur[alone].sum()) >= limits["min_alone"]:
         yield _draft(s, limits, found, alone, None, "longer than aligned ones would")
 
 
@@ -79,7 +79,7 @@ def _draft(
     return Draft(
         title="Matrix sizes are not aligned",
         summary=f"Matrix multiplications whose rows are no multiples of {ROW_BYTES} bytes{which} take "
-        f"{duration(int(dur.sum()) // s(recorded_steps))} per step, {how}.",
+        f"{duration(per_step(s, dur.sum()))} per step, {how}.",
         # In batched GEMMs, as in attention, the unaligned size is not that of a weight.
         actions=(_PAD,) if sizes is None or sizes.batch == 1 else (_TOKENS, _BATCHED),
         change=change,

@@ -12,7 +12,7 @@ from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.host_cost import one_call
-from stepscope.signals.shared.job import recorded_ns
+from stepscope.signals.shared.job import step_share
 from stepscope.signals.shared.operations import Ids, Operations, operations
 from stepscope.signals.shared.patterns import Ranges, members, sequences
 from stepscope.signals.shared.roles import OTHER
@@ -121,7 +121,7 @@ def fusion(s: Signals, found: Ranges, change: Change, after: int) -> Fusion:
         count=found.first.size,
         before_ns=before,
         after_ns=after,
-        share=(before - after) / s(recorded_ns),
+        share=step_share(s, before - after),
         change=change,
         events=w.kernels[w.within(chosen)][:_MOST],
         ranges=tuple((int(w.ts[found.first[i]]), int(ends[i])) for i in order[:3].tolist()),

@@ -14,7 +14,7 @@ from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.grids import Grids
 from stepscope.model.trace import Trace
-from stepscope.signals.shared.job import recorded_ns
+from stepscope.signals.shared.job import step_share
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
@@ -67,7 +67,7 @@ def sparse(s: Signals) -> UnderfilledKernels:
     at = np.concatenate(parts)
     factor = np.repeat([max(row["fill"], 0.5) for row in ordered], [part.size for part in parts])
     order = np.argsort(work.event[at], kind="stable")
-    share = float(work.dur[at].sum()) / s(recorded_ns)
+    share = step_share(s, work.dur[at].sum())
     names = tuple(dict.fromkeys(row["name"] for row in ordered))
     return UnderfilledKernels(work.event[at][order], work.dur[at][order], factor[order], names, tuple(ordered), share)
 

@@ -11,7 +11,7 @@ from stepscope.analyses.shared.needs import need_device
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.kernel_names.function import changes_layout
-from stepscope.signals.shared.job import recorded_ns
+from stepscope.signals.shared.job import step_share
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
@@ -62,6 +62,6 @@ def conversions(s: Signals) -> Layouts:
         rows["dur"],
         rows["launch"][rows["launch"] >= 0],
         max(names, key=lambda name: (total[name], name)),
-        float(rows["dur"].sum()) / s(recorded_ns),
+        step_share(s, rows["dur"].sum()),
         bool(s.trace.scalar(_CONVOLUTION_SQL)),
     )

@@ -12,6 +12,7 @@ from stepscope.analyses.shared.needs import need_device
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.signals.kernels.dominance import compute
+from stepscope.signals.shared.job import spread
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
@@ -57,4 +58,4 @@ def older_attention(s: Signals) -> Older:
     at = np.flatnonzero(np.isin(work.name, mine) & (work.dur >= _LONG_NS))
     at = at[np.argsort(-work.dur[at], kind="stable")]
     total = int(work.dur[at].sum())
-    return Older(work.event[at], total, total / s(compute).length_ns)
+    return Older(work.event[at], total, total / s(spread) / s(compute).length_ns)

@@ -14,7 +14,7 @@ from stepscope.analyses.shared.peaks import MATRIX_CLASSES
 from stepscope.model.devices import Device
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.shared.gemms import Gemms, gemms
-from stepscope.signals.shared.job import device, recorded_ns
+from stepscope.signals.shared.job import device, step_share
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.shared.step_columns import longest
 from stepscope.signals.signal import Signals, signal
@@ -171,7 +171,7 @@ def _chosen(
         bool(found.is_type("tf32")[mine].any()),
         np.zeros(0, np.int64),
         float(dur.sum()) / total if total else 0.0,
-        float(dur.sum()) / s(recorded_ns),
+        step_share(s, dur.sum()),
         classes=_classes(found, mine),
     )
 

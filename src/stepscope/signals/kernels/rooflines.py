@@ -12,7 +12,7 @@ from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.op_inputs import input_texts, inputs_of
 from stepscope.signals.shared.dimensions import dimensions
-from stepscope.signals.shared.job import device, recorded_ns
+from stepscope.signals.shared.job import device, step_share
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
@@ -58,7 +58,7 @@ def slow(s: Signals) -> Slow:
         return Slow(nothing, nothing, np.zeros(0), (), 0.0, np.zeros(0))
     event, dur, of = _kernels(s, rows)
     done, best = np.array([(row["efficiency"], _best(row, told)) for row in rows], np.float64).T
-    share = float(dur.sum()) / s(recorded_ns)
+    share = step_share(s, dur.sum())
     return Slow(event, dur, done[of], tuple(rows), share, best[of])
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stepscope.model.dtypes import itemsize
 from stepscope.signals.shared.dimensions import Dimensions, dimensions
 from stepscope.signals.shared.gemms import Gemms, gemms
-from stepscope.signals.shared.job import device, recorded_ns
+from stepscope.signals.shared.job import device, step_share
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.shared.tensor_shapes import tensors
 from stepscope.signals.signal import Signals, signal
@@ -57,7 +57,7 @@ def unaligned(s: Signals) -> Unaligned:
         total = np.bincount(found.shape[mine], dur)
         sizes = dimensions(found.shapes[int(total.argmax())][0])
     factor = _factors(s, found, mine, np.flatnonzero(narrow & ~odd))
-    return Unaligned(found.event[mine], dur, factor, sizes, float(dur.sum()) / s(recorded_ns))
+    return Unaligned(found.event[mine], dur, factor, sizes, step_share(s, dur.sum()))
 
 
 def _odd(found: Gemms) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.intervals import Intervals
 from stepscope.model.runtime_names import is_stream_wait
-from stepscope.signals.shared.job import recorded_ns
+from stepscope.signals.shared.job import step_share
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
@@ -74,4 +74,4 @@ def apart(s: Signals) -> Apart:
             events.append(rows["event"][mine[waited > 0]])
             waits.append(waited[waited > 0])
     waited = np.concatenate(waits)
-    return Apart(np.concatenate(events), waited, queues, float(waited.sum()) / s(recorded_ns))
+    return Apart(np.concatenate(events), waited, queues, step_share(s, waited.sum()))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.signals.kernels.shapes import bound_by_compute, efficiency
 from stepscope.signals.shared.gemms import Gemms, gemms
-from stepscope.signals.shared.job import recorded_ns
+from stepscope.signals.shared.job import step_share
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
@@ -68,7 +68,7 @@ def tails(s: Signals) -> Tails:
     dur = found.dur[mine]
     return Tails(
         found.event[mine], dur, factor[mine], found.names[found.name[top]], float(waves[top]), float(tail[top]),
-        float(dur.sum()) / s(recorded_ns),
+        step_share(s, dur.sum()),
     )  # fmt: skip
 
 

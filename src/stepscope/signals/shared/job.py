@@ -9,6 +9,7 @@ import numpy as np
 from stepscope.model.devices import DESCRIPTION, Device, described
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.signals.shared.program import program
 from stepscope.signals.signal import Signals, signal
@@ -53,6 +54,28 @@ def recorded_ns(s: Signals) -> int:
     if length is not None:
         return max(length * s(recorded_steps), 1)
     return max(int(s.trace.scalar("SELECT max(ts + coalesce(dur, 0)) - min(ts) FROM spans") or 0), 1)
+
+
+@signal("ratio")
+def spread(s: Signals) -> float:
+    """Compute time of all devices of the rank over that of the busiest of them: 1 for one device, 2 for two alike."""
+    work = DeviceWork.of(s.trace)
+    computing = work.are("compute")
+    each = np.bincount(work.device[computing] + 1, np.maximum(work.dur[computing], 0))
+    return max(float(each.sum()) / max(float(each.max(initial=0.0)), 1.0), 1.0)
+
+
+def per_step(s: Signals, ns: float) -> int:
+    """Time of kernels on all devices of the rank as that of the busiest of them, which is part of a step, ns per step.
+
+    Dividing by `spread` keeps it within what that device computes in a step, whatever kernels are asked about.
+    """
+    return int(ns / (s.maybe(spread) or 1.0)) // s(recorded_steps)
+
+
+def step_share(s: Signals, ns: float) -> float:
+    """The same as a share of the steps."""
+    return float(ns) / (s.maybe(spread) or 1.0) / s(recorded_ns)
 
 
 @signal("ns")
