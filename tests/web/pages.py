@@ -18,6 +18,10 @@ CLIPPED = """[...document.querySelectorAll('main *, nav *')].filter(e => e.child
     && e.textContent.trim() && e.checkVisibility() && !e.closest('svg, .hidden, .scroll, textarea, .skip')
     && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 60))"""
 
+#: Boxes of tables that must be scrolled sideways, and by how much.
+SIDEWAYS = """[...document.querySelectorAll('main .scroll:has(table)')].filter(e => e.checkVisibility()
+    && e.scrollWidth > e.clientWidth + 1).map(e => [e.getAttribute('aria-label'), e.scrollWidth - e.clientWidth])"""
+
 
 def opened(chromium: browser.Browser, address: str, place: str = "", scheme: str = "light") -> browser.Page:
     """A page in a window of 1280 by 800."""

@@ -46,3 +46,10 @@ def test_at_a_time_of_a_recording() -> None:
     assert found[1] == [(0, 64, "aten::mm", "model", None, 150, inner)]
     assert [row[1] for row in found[2]] == [64, 32]
     assert found[3] == [(0, 32, None, None, None, 160, None)]
+
+
+def test_without_addresses_it_says_that_they_lack() -> None:
+    facts = Facts()
+    facts.row("raw_memory", ts=150, device=0, bytes=64, track=facts.staging.track("host", process="1", thread="1"))
+    with facts.trace() as trace, pytest.raises(MissingInputError, match="addresses"):
+        live_allocations(trace, 0, 150)

@@ -12,7 +12,7 @@ import pytest
 import browser
 from stepscope.demo import recording
 from stepscope.simulate import SimJob, simulate
-from web.pages import CLIPPED, axe, go, listed, opened, violations
+from web.pages import CLIPPED, SIDEWAYS, axe, go, listed, opened, violations
 from web.serving import viewed
 
 #: Pages that a recording of the simulator's has, by its format.
@@ -58,6 +58,7 @@ def test_every_page_of_every_kind_of_recording(chromium: browser.Browser, simula
         go(page, place)
         assert page.run("document.querySelectorAll('[role=alert]').length") == 0, place
         assert page.run("document.querySelector('main').textContent.length") > 60, place
+        assert page.run(SIDEWAYS) == [], place
     assert page.complaints() == []
     assert {one.split("/")[2] for one in page.requested() if one.startswith("http")} == {address.split("/")[2]}
     page.close()
@@ -168,6 +169,18 @@ def test_what_was_allocated_at_a_chosen_moment(chromium: browser.Browser, demo: 
     page.press("ArrowRight")
     page.eventually(f"{said} && {said} !== {at_the_peak!r}")
     assert page.run("document.querySelectorAll('.live .table tbody tr').length") == 20
+    page.close()
+
+
+def test_from_a_kernel_to_all_of_its_executions(chromium: browser.Browser, demo: str) -> None:
+    page = opened(chromium, demo, "#/kernels")
+    page.eventually("!!document.querySelector('.table tbody th a')")
+    page.run("document.querySelector('.table tbody th a').click()")
+    page.eventually("!!document.querySelector('[aria-label=executions] tbody tr')")
+    said = page.run("[...document.querySelectorAll('.columns title')].map(one => one.textContent)")
+    shares = [float(one.split()[-2]) for one in said]
+    assert abs(sum(shares) - 100) < 1
+    assert page.run(SIDEWAYS) == []
     page.close()
 
 

@@ -15,7 +15,7 @@ export function SlowRanks() {
     <>
       <p class="prose">The rank on which a collective takes least came last to it: the others wait for it. All times are of the mean typical step.</p>
       {table ? <Drawn table={table} /> : null}
-      <TablePanel name="slow_ranks" />
+      <TablePanel name="slow_ranks" columns={["rank", "host", "slow", "reason", "caused_ns", "last", "collectives", "waited_ns", "step_ns", "compute_ns", "compute_ratio", "idle_ns", "idle_excess"]} />
     </>
   );
 }

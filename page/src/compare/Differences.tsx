@@ -7,6 +7,7 @@ const FIRST: Record<string, readonly string[]> = {
   compute_kernels: ["operator", "kernel", "op_class", "base_ns", "new_ns", "diff_ns", "ratio"],
   compute_modules: ["name", "match", "base_ns", "new_ns", "diff_ns", "ratio", "base_total_ns", "new_total_ns", "base_backward_ns", "new_backward_ns"],
   compute_calls: ["name", "match", "base_ns", "new_ns", "diff_ns", "ratio", "base_path"],
+  memory_calls: ["name", "match", "base_bytes", "new_bytes", "diff_bytes", "ratio", "base_path"],
 };
 
 /** Every split of the difference as a table; what differs most comes first. */

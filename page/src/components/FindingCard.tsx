@@ -1,6 +1,7 @@
 import { href } from "../shell/router";
 import type { Finding, ItemBlock, Report } from "../data/types";
 import { duration, quantity, visible } from "./format";
+import { coded } from "./Words";
 
 /** The finding that an item of the report's outline shows. */
 export function findingOf(item: ItemBlock, report: Report): Finding | undefined {
@@ -17,12 +18,12 @@ export function FindingCard({ item, report, open }: { item: ItemBlock; report: R
         <span class="title">{item.number}. {item.title}</span>
         <span class="worth">{item.worth}</span>
       </summary>
-      <p>{item.text} <code>{item.code}</code></p>
+      <p>{coded(item.text)} <code>{item.code}</code></p>
       {item.remedies.length ? (
         <ul class="remedies">
           {item.remedies.map((remedy) => (
             <li>
-              {remedy.text}
+              {coded(remedy.text)}
               {remedy.after.length ? (
                 <pre tabIndex={0}>
                   {remedy.before.map((line) => <del>- {line}{"\n"}</del>)}

@@ -38,6 +38,8 @@ function useSettled(value: string): string {
 export function Live({ rank, device, at, words, used }: LiveProps) {
   const stack = useSignal<number | null>(null);
   const { found, error } = useAnswer<Answer>(useSettled(`api/memory/live?rank=${rank}&device=${device ?? -1}&${at}`));
+  // Amounts over time may be recorded without addresses, or as counters alone: that is no failure.
+  if (error?.status === 422) return <p class="aside">What was allocated {words} is not known: {error.message}.{error.hint ? ` To know it, ${error.hint}.` : ""}</p>;
   if (error) return <Failure error={error} />;
   if (!found) return <p class="aside" aria-busy="true">loading what was allocated</p>;
   const has = (name: string) => found.columns.some((column) => column.name === name) && found.rows.some((row) => (row[found.columns.findIndex((column) => column.name === name)] ?? null) !== null);

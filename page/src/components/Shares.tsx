@@ -1,6 +1,7 @@
 import type { Table, Value } from "../data/types";
 import { Share } from "./Blocks";
 import { percent, quantity, visible } from "./format";
+import { Breaking } from "./Words";
 
 interface SharesProps {
   table: Table;
@@ -38,7 +39,7 @@ export function Shares({ table, by, value, where = {}, caption, most = 10 }: Sha
         <tbody>
           {rows.map(([key, sum]) => (
             <tr>
-              <th scope="row" class={key.length > 24 ? "long" : ""}>{key}</th>
+              <th scope="row" class={key.length > 24 ? "long" : ""}><Breaking text={key} /></th>
               <td class="n">{quantity(sum, unit)}</td>
               <td class="n">{percent(sum / total)}</td>
               <td><Share value={sum / total} /></td>

@@ -11,7 +11,7 @@ export const coded = (text: string) => text.split("`").map((part, i) => (i % 2 ?
 
 /** A long name that may be broken where its words end; what is copied is the name. */
 export function Breaking({ text }: { text: string }) {
-  return <>{text.split(/(?<=[_<,/(]|::)(?=\S)/).flatMap((part, i) => (i ? [<wbr />, part] : part))}</>;
+  return <>{text.split(/(?<=[_<,/]|::)(?=\S)|(?<=\()(?=[^\s\d])/).flatMap((part, i) => (i ? [<wbr />, part] : part))}</>;
 }
 
 /** Frames of a call stack, innermost first: their number until the reader asks for them. */

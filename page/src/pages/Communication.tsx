@@ -20,10 +20,10 @@ export function Communication({ report, params }: PageProps) {
       <Tabs
         page="communication" params={params}
         tabs={[
-          has(report, "collectives") ? { id: "kinds", title: "Collectives", show: () => <><GroupShares rank={rank} /><TablePanel name="collectives" sort="total_ns" where={{ rank }} columns={["name", "group", "world_size", "size_class", "count", "total_ns", "share", "mean_ns", "max_ns", "bytes", "exposed_ns", "bus_bandwidth", "best_bus_bandwidth"]} /></> } : null,
+          has(report, "collectives") ? { id: "kinds", title: "Collectives", show: () => <><GroupShares rank={rank} /><TablePanel name="collectives" sort="total_ns" where={{ rank }} columns={["name", "group", "world_size", "size_class", "count", "total_ns", "share", "max_ns", "bytes", "exposed_ns", "bus_bandwidth", "best_bus_bandwidth"]} /></> } : null,
           has(report, "comm_overlap") ? { id: "overlap", title: "Overlap", show: () => <TablePanel name="comm_overlap" sort="comm_ns" where={{ rank }} /> } : null,
           has(report, "collective_calls") ? { id: "calls", title: "Every call", show: () => <TablePanel name="collective_calls" where={{ rank }} cell={place} columns={["event", "name", "group", "seq", "step", "ts", "dur", "bytes", "exposed_ns", "bus_bandwidth"]} /> } : null,
-          has(report, "links") ? { id: "links", title: "Links", show: () => <><Matrix /><TablePanel name="links" sort="total_ns" /></> } : null,
+          has(report, "links") ? { id: "links", title: "Links", show: () => <><Matrix /><TablePanel name="links" sort="total_ns" columns={["name", "transport", "rank", "src", "dst", "plane", "count", "total_ns", "share", "median_ns", "max_ns", "bytes", "bandwidth", "wait_ns"]} /></> } : null,
         ]}
       />
     </>

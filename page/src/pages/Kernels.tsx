@@ -13,7 +13,7 @@ import type { Column, Table, Value } from "../data/types";
 import { href } from "../shell/router";
 import type { PageProps } from "./registry";
 
-const COLUMNS = ["name", "op_class", "core", "total_ns", "share", "count", "mean_ns", "min_ns", "p99_ns", "max_ns", "tensor_core", "dtype", "occupancy"];
+const COLUMNS = ["name", "op_class", "core", "total_ns", "share", "count", "mean_ns", "p99_ns", "max_ns", "tensor_core", "dtype", "occupancy"];
 
 /** Device work by name, class, core and operator; every execution of one name; how long they are. */
 export function Kernels({ report, params }: PageProps) {
@@ -73,6 +73,26 @@ function Durations({ rank }: { rank: number }) {
   );
 }
 
+/** Columns of executions that are shown first, and how many counters that tell something beside them. */
+const OF_ONE = ["event", "ts", "dur", "wait_ns", "step", "stream", "operator", "core", "grid", "block", "shapes", "occupancy"];
+const COUNTERS = 6;
+
+function firstOf({ columns, rows }: Pick<Table, "columns" | "rows">): string[] {
+  const counters = columns.filter((column, i) => column.description.startsWith("Counter") && rows.some((row) => row[i])).map((column) => column.name);
+  return [...OF_ONE.filter((name) => !(counters.length && name === "shapes")), ...counters.slice(0, COUNTERS)];
+}
+
+/** How long the executions of one kernel are: their number by equal parts between the shortest and the longest. */
+function Spread({ durations }: { durations: number[] }) {
+  const parts = 14;
+  const low = durations.reduce((least, ns) => Math.min(least, ns), Infinity);
+  const high = durations.reduce((most, ns) => Math.max(most, ns), 0);
+  if (durations.length < 3 || high === low) return null;
+  const counts = Array.from({ length: parts }, () => 0);
+  for (const ns of durations) counts[Math.min(parts - 1, Math.floor((parts * (ns - low)) / (high - low)))]! += 1;
+  return <Columns title="How long they are, from" labels={counts.map((_, i) => duration(low + ((high - low) * i) / parts))} series={[{ name: "of their number", values: counts.map((count) => count / durations.length) }]} />;
+}
+
 function Executions({ name, rank }: { name: string; rank: number }) {
   const { found, error } = useAnswer<Table & { count: number }>(`api/executions?rank=${rank}&name=${encodeURIComponent(name)}`);
   const link = (column: Column, value: Value) =>
@@ -85,7 +105,8 @@ function Executions({ name, rank }: { name: string; rank: number }) {
       {found ? (
         <>
           <p class="aside">{found.count.toLocaleString("en-US")} executions{found.count > found.rows.length ? `, of which the ${found.rows.length.toLocaleString("en-US")} longest are listed` : ""}</p>
-          <DataTable name="executions" table={found} sort="dur" cell={link} />
+          <Spread durations={found.count > found.rows.length ? [] : found.rows.map((row) => Number(row[found.columns.findIndex((column) => column.name === "dur")] ?? 0))} />
+          <DataTable name="executions" table={found} columns={firstOf(found)} sort="dur" cell={link} />
         </>
       ) : null}
     </>

@@ -49,6 +49,7 @@ export function Memory({ report, params }: PageProps) {
 
 /** Columns that are shown first, where a table has more than fit. */
 const COLUMNS: Record<string, readonly string[]> = {
+  memory_churn: ["step", "allocations", "frees", "allocated_bytes", "growths", "grown_bytes", "shrinks", "shrunk_bytes", "changes_per_1000", "driver_allocation_ns", "driver_free_ns"],
   memory_unreturned: ["bytes", "count", "share", "place", "module", "category", "is_candidate", "first_ts", "last_ts", "bytes_per_step", "frames"],
   memory_spikes: ["ts", "dur", "top_bytes", "rise_bytes", "rise_share", "place", "module", "category", "transient_count", "largest_bytes", "frames"],
   memory_peaks: ["device", "peak_bytes", "peak_is_lower_bound", "peak_ts", "peak_step", "peak_share", "peak_reserved_bytes", "reserved_share", "total_bytes"],

@@ -4,6 +4,7 @@ import { RankPicker, rankOf } from "../components/RankPicker";
 import { Shares } from "../components/Shares";
 import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
+import { Breaking, Stack } from "../components/Words";
 import type { Column, Table, Value } from "../data/types";
 import { href } from "../shell/router";
 import type { PageProps } from "./registry";
@@ -17,7 +18,8 @@ export function Operators({ report, params }: PageProps) {
   const stacks = has(report, "operators_by_stack");
   if (name !== null && stacks) return <CallFrames name={name} rank={rank} />;
   const cell = (column: Column, value: Value, text: string) =>
-    column.name === "name" && stacks ? <a href={href("operators", { rank, name: String(value) })} title="View call frames">{text}</a> : undefined;
+    column.name === "stack" && typeof value === "string" ? <Stack frames={value.split(";")} />
+      : column.name === "name" && stacks ? <a href={href("operators", { rank, name: String(value) })} title="View call frames"><Breaking text={text} /></a> : undefined;
   const view = (id: string, table: string, title: string, first: string[]) =>
     has(report, table) ? { id, title, show: () => <TablePanel name={table} columns={["name", ...first, ...SELF]} sort={deviceFirst(report) ? "self_device_ns" : "self_ns"} where={{ rank }} cell={cell} /> } : null;
   const byName = view("names", "operators", "By operator", []);

@@ -5,7 +5,7 @@ import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import type { PageProps } from "./registry";
 
-const COLUMNS = ["total_ns", "share", "count", "flops", "bytes", "intensity", "flop_rate", "byte_rate", "efficiency", "bound", "peak"];
+const COLUMNS = ["flops", "bytes", "intensity", "flop_rate", "efficiency", "bound"];
 
 /** How close operators come to what the device could do, by intensity. */
 export function Roofline({ report, params }: PageProps) {
@@ -16,8 +16,8 @@ export function Roofline({ report, params }: PageProps) {
       <Tabs
         page="roofline" params={params}
         tabs={[
-          { id: "operators", title: "By operator", show: () => <><Roof rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", ...COLUMNS]} /></> },
-          has(report, "roofline_shapes") ? { id: "shapes", title: "By input shapes", show: () => <TablePanel name="roofline_shapes" sort="total_ns" where={{ rank }} columns={["name", "shapes", "dtype", ...COLUMNS]} /> } : null,
+          { id: "operators", title: "By operator", show: () => <><Roof rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", "total_ns", "share", "count", ...COLUMNS]} /></> },
+          has(report, "roofline_shapes") ? { id: "shapes", title: "By input shapes", show: () => <TablePanel name="roofline_shapes" sort="total_ns" where={{ rank }} columns={["name", "shapes", "dtype", "total_ns", ...COLUMNS]} /> } : null,
           has(report, "mfu") ? { id: "mfu", title: "MFU by step", show: () => <TablePanel name="mfu" where={{ rank }} columns={["device", "step", "total_ns", "flops", "flop_rate", "mfu", "covered", "dtype", "peak"]} /> } : null,
         ]}
       />

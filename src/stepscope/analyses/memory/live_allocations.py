@@ -45,8 +45,12 @@ def live_allocations(trace: Trace, device: int | None, ts: int) -> Table:
     """
     levels = next((one for one in memory_levels(trace) if one.device == device), None)
     live = None if levels is None else levels.live(int(np.searchsorted(levels.ts, ts, side="right")) - 1)
-    if levels is None or live is None:
+    if levels is None:
         raise MissingInputError.of("allocations")
+    if live is None:
+        raise MissingInputError(
+            "the recording has no addresses of allocations", hint="record with a later version of the framework"
+        )
     live = live[np.argsort(-levels.bytes[live], kind="stable")]
     owner = levels.owner[live]
     operator, module = operator_and_module(trace, owner)
