@@ -1,5 +1,6 @@
 import { TablePanel } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
+import { Prose } from "../components/Words";
 import type { ComparisonHead } from "../data/types";
 import { BESIDE, signed } from "./cells";
 
@@ -22,7 +23,7 @@ export function Differences({ report, params }: { report: ComparisonHead; params
           show: () => tables.map((name) => (
             <section key={name}>
               {tables.length > 1 ? <h2>{name.replace("compute_", "").replaceAll("_", " ")}</h2> : null}
-              <p class="prose">{report.tables[name]?.description}</p>
+              <Prose text={report.tables[name]?.description} />
               <TablePanel name={name} cell={signed} alike={BESIDE} columns={FIRST[name] ?? []} />
             </section>
           )),

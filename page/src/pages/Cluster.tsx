@@ -42,7 +42,7 @@ export function Cluster({ report, params }: PageProps) {
 function CriticalPath({ about }: { about: string | undefined }) {
   return (
     <>
-      <p class="prose">{about}</p>
+      <Prose text={about} />
       <TablePanel name="cluster_critical_path" columns={["start_ns", "total_ns", "share", "rank", "part", "detail", "part_ns", "collective", "from_rank", "waited_ns", "name", "step"]} />
     </>
   );
