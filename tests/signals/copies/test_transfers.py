@@ -39,12 +39,13 @@ class CopyJob:
         call: str = "cudaMemcpyAsync",
         called: tuple[int, int] | None = None,
         direction: str = "HtoD",
+        device: int = 0,
     ) -> int:
         start, long = called or (ts - 2_000, 1_000)
         correlation = self.facts.correlation()
         self.facts.host("launch", call, start, long, correlation=correlation)
         kind = "set" if direction == "set" else "copy"
-        event = self.facts.kernel("Memcpy", ts, dur, launch=correlation, kind=kind, stream="9")
+        event = self.facts.kernel("Memcpy", ts, dur, launch=correlation, kind=kind, stream="9", device=device)
         self.facts.row("copies", event=event, direction=direction, bytes=size, src_kind=kinds[0], dst_kind=kinds[1])
         return event
 
@@ -170,6 +171,15 @@ def test_copies_are_exposed_where_their_device_does_nothing_else() -> None:
     job.copy(499_500, 1_000, MIB, ("pinned", "device"))
     s = job.signals()
     assert exposed_ns(s, s(copy_kinds.asynchronous)) == 500
+
+
+@pytest.mark.parametrize(("later", "exposed"), [(0, 500), (200, 700), (600, 1_000)])
+def test_copies_of_several_devices_at_a_time_count_once(later: int, exposed: int) -> None:
+    job = CopyJob()
+    for device in (0, 1):
+        job.copy(499_500 + device * later, 500, MIB, ("pinned", "device"), device=device)
+    s = job.signals()
+    assert exposed_ns(s, s(copy_kinds.asynchronous)) == exposed
 
 
 def test_data_that_come_back_as_they_went() -> None:

@@ -235,17 +235,17 @@ def in_most_steps(s: Signals, found: CopyTransfers) -> bool:
 
 
 def exposed_ns(s: Signals, found: CopyTransfers) -> int:
-    """Time of copies during which their device did nothing else, ns."""
+    """Time of copies during which their device did nothing else, ns; what several copy at a time counts once."""
     device = DeviceWork.of(s.trace)
     at = np.flatnonzero(device.are("compute", "comm"))
     device_of, starts = device.device[at], device.ts[at]
     ends = starts + device.dur[at]
-    total = 0
+    exposed = []
     for index in np.unique(found.device).tolist():
         copies, work = found.device == index, device_of == index
         moving = Intervals.union_of(found.ts[copies], found.ts[copies] + found.dur[copies])
-        total += (moving - Intervals.union_of(starts[work], ends[work])).total
-    return total
+        exposed.append(moving - Intervals.union_of(starts[work], ends[work]))
+    return Intervals.union_of_all(exposed).total
 
 
 def share(s: Signals, ns: int) -> float:
