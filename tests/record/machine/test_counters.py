@@ -131,7 +131,7 @@ def test_the_kind_of_a_virtual_disk_is_unknown(tmp_path: Path) -> None:
 def test_files_on_their_storage(tmp_path: Path) -> None:
     mounts = (
         "22 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
-        "30 22 0:40 / /data\\040set rw - nfs4 server:/export rw\n31 22 0:41 / /dev/shm rw - tmpfs shm rw\n"
+        "30 22 0:40 / /data\\040set rw - nfs4 server:/export rw\n31 22 0:41 / /run/shm rw - tmpfs shm rw\n"
     )
     roots = put(tmp_path, {"proc/self/mountinfo": mounts, "sys/block/sda/queue/rotational": "1\n"})
     (tmp_path / "sys/dev/block").mkdir(parents=True)
@@ -150,7 +150,7 @@ def test_files_on_their_storage(tmp_path: Path) -> None:
     storage.look([5, 6], mapped=False)
     storage.look([5], mapped=True)
     assert storage.read() == {"/data set": [5, 3, 0], "/": [2, 1, 30]}
-    described = [storage.describe(mount) for mount in ("/", "/data set", "/dev/shm")]
+    described = [storage.describe(mount) for mount in ("/", "/data set", "/run/shm")]
     assert [(one["filesystem"], one["kind"], one["disk"]) for one in described] == [
         ("ext4", "rotational", "sda"), ("nfs4", "network", ""), ("tmpfs", "memory", ""),
     ]  # fmt: skip
