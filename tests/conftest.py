@@ -56,9 +56,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def _in_memory() -> tempfile.TemporaryDirectory[str] | None:
     """A temporary folder in memory: small files take a sixth of the processor time of tests on a disk.
 
-    None where somebody has chosen a folder, or there is no room.
+    None where somebody has chosen a folder, or there is no room, or no place for the programs of tests.
     """
     if "TMPDIR" in os.environ or not _MEMORY.is_dir() or shutil.disk_usage(_MEMORY).free < _MEMORY_BYTES:
+        return None
+    # Containers often forbid to run programs from there.
+    if os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC or not os.access(_MEMORY, os.W_OK):
         return None
     return tempfile.TemporaryDirectory(prefix="stepscope-tests-", dir=_MEMORY, ignore_cleanup_errors=True)
 
