@@ -1,38 +1,60 @@
 """Pictures of the page for the documentation: `python -m bench.pictures [NAME...]` writes `docs/images`.
 
-Each is 1280 by 800 pixels, of the recording that comes with stepscope, or, of memory snapshots, pipelines and
-comparisons, of jobs of the simulator. It needs Chromium; what is drawn depends on its fonts.
+Each is 1280 by 800 pixels, of a real recording beside the checkout; that of a pipeline is of a simulated job, since none
+is recorded with all its stages. It needs Chromium; what is drawn depends on its fonts.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from stepscope.demo import recording
 from stepscope.simulate import SimJob, simulate
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = ROOT / "docs" / "images"
-#: Places of the page and colour schemes, by picture.
-DEMO: Final = {
-    "overview": ("#/overview", "light"),
-    "timeline": ("#/timeline", "light"),
-    "kernels": ("#/kernels", "light"),
-    "roofline": ("#/roofline", "light"),
-    "memory": ("#/memory", "light"),
-    "flame": ("#/flame", "dark"),
+SHARED: Final = ROOT.parent / "shared" / "traces"
+#: Places of the page and colour schemes, by picture, and the recording: the training of a ResNet whose loader has no
+#: workers, a forward pass of a BERT model, a recommendation model on eight GPUs, the memory of a training.
+RECORDED: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "kineto/v100_resnet50_workers0": {
+        "overview": ("#/overview", "light"),
+        "transfers": ("#/transfers", "light"),
+    },
+    "kineto/h100_bert_small": {
+        "timeline": ("#/timeline", "light"),
+        "kernels": ("#/kernels", "light"),
+        "roofline": ("#/roofline", "light"),
+        "operators": ("#/operators", "light"),
+        "modules": ("#/modules", "light"),
+        "memory": ("#/memory", "light"),
+        "flame": ("#/flame", "dark"),
+        "sql": (
+            "#/sql?sql=SELECT%20name%2C%20count(*)%2C%20sum(dur)%20FROM%20kernels%20GROUP%20BY%201%20ORDER%20BY%203%20DESC",
+            "light",
+        ),
+        "tables": ("#/tables", "light"),
+    },
+    "kineto/v100_dlrm_8ranks": {
+        "communication": ("#/communication", "light"),
+        "machine": ("#/machine", "light"),
+        "cluster": ("#/cluster", "light"),
+    },
+    "memory/train_ctx150.pickle": {
+        "allocations": ("#/memory?tab=allocations", "light"),
+        "segments": ("#/memory?tab=segments", "light"),
+    },
 }
-#: A job before and after a change: with workers, with operators fused, with a fused optimizer.
-BEFORE: Final = SimJob(steps=8, workers=0, load_jitter=0.2, elementwise_split=4, optimizer_impl="loop")
-AFTER: Final = SimJob(steps=8, workers=4, load_jitter=0.2)
+COMPARED: Final = {"compare": ("#/compare", "light")}
+#: The same training without workers of the loader and with four.
+BEFORE, AFTER = "kineto/v100_resnet50_workers0", "kineto/v100_resnet50_workers4"
 #: A pipeline with a slow stage.
 PIPELINE: Final = SimJob(ranks=4, stages=4, micro_batches=6, layers=8, batch=48, hidden=2048, slow_rank=2)
 STAGES: Final = {"pipeline": ("#/cluster?tab=pipeline", "light")}
-COMPARED: Final = {"compare": ("#/compare", "light")}
-SNAPSHOT: Final = {"allocations": ("#/memory?tab=allocations", "light"), "segments": ("#/memory?tab=segments", "light")}
 
 
 def main() -> None:
@@ -45,25 +67,24 @@ def main() -> None:
     program = browser.found()
     if program is None:
         sys.exit("there is no Chromium or Chrome (BROWSER_FOR_TESTS names another place)")
+    if not SHARED.is_dir():
+        sys.exit(f"the recordings are not beside the checkout: {SHARED}")
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, recording() as demo:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        simulate(SimJob(steps=3), folder / "snapshot", "memsnapshot")
+        served: list[tuple[Callable[[], Any], Mapping[str, tuple[str, str]]]] = [
+            (partial(viewed, SHARED / recording), places) for recording, places in RECORDED.items()
+        ]
+        served.append((partial(compared, SHARED / BEFORE, SHARED / AFTER), COMPARED))
         simulate(PIPELINE, folder / "pipeline")
-        simulate(BEFORE, folder / "before")
-        simulate(AFTER, folder / "after")
-        served = (
-            (lambda: viewed(demo), DEMO),
-            (lambda: viewed(folder / "snapshot"), SNAPSHOT),
-            (lambda: viewed(folder / "pipeline"), STAGES),
-            (lambda: compared(folder / "before", folder / "after"), COMPARED),
-        )
+        served.append((partial(viewed, folder / "pipeline"), STAGES))
         with browser.opened(program, folder / "profile") as running:
             for serve, places in served:
+                asked = {name: place for name, place in places.items() if not sys.argv[1:] or name in sys.argv[1:]}
+                if not asked:
+                    continue
                 with serve() as address:
-                    for picture, (place, scheme) in places.items():
-                        if sys.argv[1:] and picture not in sys.argv[1:]:
-                            continue
+                    for picture, (place, scheme) in asked.items():
                         page = opened(running, address, place, scheme)
                         page.run("new Promise(resolve => setTimeout(resolve, 800))")
                         (FOLDER / f"{picture}.png").write_bytes(page.picture())
