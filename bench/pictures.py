@@ -1,7 +1,7 @@
 """Pictures of the page for the documentation: `python -m bench.pictures [NAME...]` writes `docs/images`.
 
-Each is 1280 by 800 pixels, of a real recording beside the checkout; that of a pipeline is of a simulated job, since none
-is recorded with all its stages. It needs Chromium; what is drawn depends on its fonts.
+Each is 1280 by 800 pixels, of a real recording beside the checkout; that of a pipeline is simulated, since none is
+recorded with all its stages. It needs Chromium; what is drawn depends on its fonts.
 """
 
 from __future__ import annotations
