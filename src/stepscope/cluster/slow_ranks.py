@@ -56,10 +56,7 @@ def slow_ranks(job: JobParts) -> Table:
     """The ranks, the one that others wait for most first."""
     caused, last, part = _awaited(job)
     per_step = {rank: sum(caused[rank].values()) // times.steps for rank, times in job.times.items()}
-    late = {
-        rank: sum(ns >= _LEAST * times.step_ns for ns in caused[rank].values()) for rank, times in job.times.items()
-    }
-    slow = {rank for rank in _outliers(per_step, job.times) if late[rank] >= min(_STEPS, job.times[rank].steps)}
+    slow = {rank for rank in _outliers(per_step, job.times) if _repeatedly(caused[rank], job.times[rank])}
     others = [times for rank, times in job.times.items() if rank not in slow] or list(job.times.values())
     compute = median(times.compute_ns for times in others) if others else 0
     idle = median(times.idle_ns + times.exposed_copy_ns for times in others) if others else 0
