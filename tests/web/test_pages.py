@@ -90,18 +90,6 @@ def test_a_violation_would_be_noticed(chromium: browser.Browser, demo: str) -> N
     page.close()
 
 
-def test_from_a_finding_to_its_row_and_its_place(chromium: browser.Browser, demo: str) -> None:
-    page = opened(chromium, demo)
-    page.run("[...document.querySelectorAll('.places a')].find(a => a.textContent === 'Row of dataloader').click()")
-    page.eventually("document.querySelectorAll('.table tbody tr').length === 1")
-    assert page.run("document.querySelector('.table tbody th').textContent").startswith("enumerate(DataLoader)")
-    go(page, "#/overview")
-    page.run("document.querySelector('.places a[href*=timeline]').click()")
-    page.eventually("location.hash.startsWith('#/timeline?') && location.hash.includes('event=2388')")
-    page.eventually("document.querySelector('main').textContent.includes('enumerate(DataLoader)')")
-    page.close()
-
-
 def test_a_page_a_view_and_an_order_by_keyboard(chromium: browser.Browser, demo: str) -> None:
     page = opened(chromium, demo)
     focused = "(document.activeElement.ariaLabel || document.activeElement.textContent).trim()"

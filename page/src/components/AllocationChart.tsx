@@ -19,12 +19,15 @@ export interface Allocations {
 
 const [HEIGHT, LEFT] = [360, 72];
 
-/** One area per allocation over the history, stacked; dragging zooms, a click or an arrow key chooses one. */
-export function AllocationChart({ found, rank, device }: { found: Allocations; rank: number; device: number }) {
+/**
+ * One area per allocation over the history, stacked; dragging zooms, a click or an arrow key chooses one. At first the
+ * largest of a call stack that was not freed is chosen, if there is such a stack.
+ */
+export function AllocationChart({ found, rank, device, stack }: { found: Allocations; rank: number; device: number; stack: Value }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useSignal(1000);
   const view = useSignal<[number, number]>([found.low, found.high]);
-  const chosen = useSignal<number | null>(null);
+  const chosen = useSignal(largestOf(found, stack));
   const moment = useSignal<number | null>(null);
   const dragged = useRef<number | null>(null);
   const column = (name: string) => found.columns.indexOf(name);
@@ -119,6 +122,7 @@ export function AllocationChart({ found, rank, device }: { found: Allocations; r
     else return;
     event.preventDefault();
   };
+  const smaller = typeof stack === "number" && stack >= 0 && largestOf(found, stack) === null;
   const columns = [
     { name: "bytes", type: "int64", unit: "bytes", description: "Size of its block." },
     { name: "category", type: "string", unit: "", description: "What it is for, as recorded or as its stack shows." },
@@ -142,12 +146,20 @@ export function AllocationChart({ found, rank, device }: { found: Allocations; r
         <canvas ref={canvas} tabIndex={0} role="img" aria-label="Allocations over time; arrow keys go from one to the next; the table below has the same"
           onPointerDown={(event) => (dragged.current = event.offsetX)} onPointerUp={release} onKeyDown={move} />
       </div>
+      {smaller ? <div class="details"><p>Allocations of this call stack are too small to be drawn.</p><Frames rank={rank} stack={stack} /></div> : null}
       <div aria-live="polite">{chosen.value === null ? null : <One row={Object.fromEntries(found.columns.map((name, i) => [name, found.rows[chosen.value!]![i] ?? null]))} rank={rank} high={found.high} />}</div>
       <Moment label="After event" value={moment.value ?? found.high - 1} low={found.low} high={found.high - 1} words={(moment.value ?? found.high - 1).toLocaleString("en-US")} onChoose={(at) => (moment.value = at)} />
       {moment.value === null ? null : <Live rank={rank} device={device} at={`seq=${moment.value}`} words={`after event ${moment.value.toLocaleString("en-US")}`} />}
       <DataTable name="allocations" sort="bytes" most={20} table={{ description: "", columns, rows: found.rows.map((row) => columns.map((one) => row[column(one.name)] ?? null)) }} />
     </figure>
   );
+}
+
+/** The largest allocation of a call stack, one that was never freed before others; null if there is none. */
+function largestOf(found: Allocations, stack: Value): number | null {
+  const [of, freed] = ["stack", "freed"].map((name) => found.columns.indexOf(name)) as [number, number];
+  const mine = stack === null ? [] : found.rows.flatMap((row, i) => (row[of] === stack ? [i] : []));
+  return mine.find((i) => found.rows[i]![freed] === found.high) ?? mine[0] ?? null;
 }
 
 function One({ row, rank, high }: { row: Record<string, Value>; rank: number; high: number }) {

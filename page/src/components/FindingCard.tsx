@@ -1,7 +1,11 @@
 import { href } from "../shell/router";
-import type { Finding, ItemBlock, Report } from "../data/types";
+import type { EvidenceRow, Finding, ItemBlock, Report } from "../data/types";
 import { duration, quantity, visible } from "./format";
+import { memoryPlace } from "./memoryPlace";
 import { coded } from "./Words";
+
+/** Characters of what a link says about a row. */
+const LONGEST = 80;
 
 /** The finding that an item of the report's outline shows. */
 export function findingOf(item: ItemBlock, report: Report): Finding | undefined {
@@ -56,8 +60,9 @@ function EvidenceLinks({ finding }: { finding: Finding }) {
         {events.slice(0, 3).map((event, i) => (
           <li><a href={href("timeline", { rank, event })}>{i ? `Event ${event}` : `In the timeline: event ${event}`}</a></li>
         ))}
+        {rows.slice(0, 2).map((row) => memoryPlace(row, rank)).map((place) => (place ? <li><a href={place.href}>{place.words}</a></li> : null))}
         {rows.slice(0, 4).map((row) => (
-          <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>Row of {row.table.replaceAll("_", " ")}{rows.filter((one) => one.table === row.table).length > 1 ? `: ${Object.entries(row.where).flatMap(([name, value]) => (name === "rank" || value === null ? [] : visible(String(value)))).slice(0, 2).join(", ") || `rank ${row.where["rank"]}`}` : ""}</a></li>
+          <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>Row of {row.table.replaceAll("_", " ")}{rowWords(row, rows)}</a></li>
         ))}
       </ul>
       {figures.length ? (
@@ -77,4 +82,12 @@ function EvidenceLinks({ finding }: { finding: Finding }) {
       ) : null}
     </div>
   );
+}
+
+/** What tells a row from others of its table; empty where there is one. */
+function rowWords({ table, where }: EvidenceRow, rows: EvidenceRow[]): string {
+  if (rows.filter((one) => one.table === table).length < 2) return "";
+  const values = Object.entries(where).flatMap(([name, value]) => (name === "rank" || value === null ? [] : visible(String(value))));
+  const words = values.slice(0, 2).join(", ") || `rank ${where["rank"]}`;
+  return `: ${words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words}`;
 }

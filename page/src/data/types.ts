@@ -85,12 +85,18 @@ export interface Section {
   blocks: Block[];
 }
 
+/** Rows of a table: those with these values. */
+export interface EvidenceRow {
+  table: string;
+  where: Record<string, Value>;
+}
+
 export interface Evidence {
   ranks: number[];
   steps: number[];
   ranges: [number, number][];
   events: number[];
-  rows: { table: string; where: Record<string, Value> }[];
+  rows: EvidenceRow[];
   numbers: Record<string, number | string>;
 }
 

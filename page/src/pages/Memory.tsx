@@ -10,8 +10,9 @@ import { Shares } from "../components/Shares";
 import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import { Prose } from "../components/Words";
+import { momentOf, whereOf, type Moment as At } from "../components/memoryPlace";
 import { useAnswer } from "../components/useAnswer";
-import type { Table } from "../data/types";
+import type { Table, Value } from "../data/types";
 import { moment } from "../timeline/ruler";
 import type { PageProps } from "./registry";
 
@@ -19,6 +20,7 @@ import type { PageProps } from "./registry";
 export function Memory({ report, params }: PageProps) {
   const rank = rankOf(report, params);
   const snapshot = has(report, "memory_snapshot", "allocator_timeline");
+  const where = whereOf(params);
   const view = (id: string, title: string, tables: string[], sort?: string) => {
     const full = tables.filter((table) => has(report, table));
     return full.length
@@ -31,8 +33,8 @@ export function Memory({ report, params }: PageProps) {
       <Tabs
         page="memory" params={params}
         tabs={[
-          has(report, "memory_timeline", "allocator_timeline") ? { id: "time", title: "Over time", show: () => <OverTime rank={rank} tables={["memory_timeline", "allocator_timeline"].filter((name) => has(report, name))} /> } : null,
-          snapshot && has(report, "allocator_timeline") ? { id: "allocations", title: "Allocations", show: () => <Drawn rank={rank} devices={devicesOf(report, rank)} /> } : null,
+          has(report, "memory_timeline", "allocator_timeline") ? { id: "time", title: "Over time", show: () => <OverTime rank={rank} params={params} tables={["memory_timeline", "allocator_timeline"].filter((name) => has(report, name))} /> } : null,
+          snapshot && has(report, "allocator_timeline") ? { id: "allocations", title: "Allocations", show: () => <Drawn rank={rank} devices={devicesOf(report, rank)} stack={where?.["stack"] ?? null} /> } : null,
           snapshot ? { id: "segments", title: "Segments", show: () => <LaidOut rank={rank} devices={devicesOf(report, rank)} /> } : null,
           has(report, "memory_peaks", "memory_holders", "memory_peak_stacks") ? { id: "peak", title: "At the peak", show: () => <Peak rank={rank} report={report} /> } : null,
           view("components", "Components", ["memory_components"]),
@@ -68,17 +70,23 @@ function devicesOf(report: PageProps["report"], rank: number): number[] {
 
 const NAMES: Record<string, string> = { allocated_bytes: "allocated", reserved_bytes: "reserved", active_bytes: "active", requested_bytes: "requested" };
 
-function OverTime({ rank, tables }: { rank: number; tables: string[] }) {
-  return <>{tables.map((name) => <TimeCurves key={name} name={name} rank={rank} />)}</>;
+/** Curves over time; at first at the moment that the address refers to, by rows of a table that have one. */
+function OverTime({ rank, tables, params }: { rank: number; tables: string[]; params: URLSearchParams }) {
+  const where = whereOf(params);
+  const name = where && params.get("table");
+  const { table, error } = useTable(name);
+  if (name && !table && !error) return <p class="aside" aria-busy="true">loading the moment</p>;
+  const moment = where && table ? momentOf(table, rank, where) : null;
+  return <>{tables.map((name) => <TimeCurves key={name} name={name} rank={rank} moment={moment} />)}</>;
 }
 
-function TimeCurves({ name, rank }: { name: string; rank: number }) {
+function TimeCurves({ name, rank, moment }: { name: string; rank: number; moment: At | null }) {
   const { table } = useTable(name);
   const drawn = useMemo(() => (table ? devices(table, rank) : []), [table, rank]);
   return (
     <>
       {drawn.map(({ device, times, curves, events }) => (
-        <DeviceCurves key={device} rank={rank} device={device} times={times} curves={curves} events={events} />
+        <DeviceCurves key={`${device} ${moment?.ts}`} rank={rank} device={device} times={times} curves={curves} events={events} when={moment?.device === device ? moment.ts : null} />
       ))}
       <TablePanel name={name} where={{ rank }} most={20} />
     </>
@@ -92,12 +100,15 @@ interface DeviceCurvesProps {
   curves: Curve[];
   /** Of a snapshot, the event of the history at each point. */
   events: number[] | null;
+  /** The moment that is shown at first, ns; null for the peak. */
+  when: number | null;
 }
 
-/** The curves of one device, and what was allocated at the chosen point, at first at the peak. */
-function DeviceCurves({ rank, device, times, curves, events }: DeviceCurvesProps) {
+/** The curves of one device, and what was allocated at the chosen point. */
+function DeviceCurves({ rank, device, times, curves, events, when }: DeviceCurvesProps) {
   const used = curves.find((curve) => curve.label === "allocated")?.values ?? [];
-  const at = useSignal(used.reduce<number>((most, value, i) => ((value ?? 0) > (used[most] ?? 0) ? i : most), 0));
+  const peak = used.reduce<number>((most, value, i) => ((value ?? 0) > (used[most] ?? 0) ? i : most), 0);
+  const at = useSignal(when === null ? peak : Math.max(0, times.filter((ts) => ts <= when).length - 1));
   const words = `at ${moment(times[at.value] ?? 0)}${events ? `, after event ${events[at.value]!.toLocaleString("en-US")}` : ""}`;
   return (
     <>
@@ -152,15 +163,15 @@ function PeakStacks({ rank }: { rank: number }) {
   );
 }
 
-function Drawn({ rank, devices }: { rank: number; devices: number[] }) {
-  return <>{devices.map((device) => <DrawnDevice key={device} rank={rank} device={device} />)}</>;
+function Drawn({ rank, devices, stack }: { rank: number; devices: number[]; stack: Value }) {
+  return <>{devices.map((device) => <DrawnDevice key={`${device} ${stack}`} rank={rank} device={device} stack={stack} />)}</>;
 }
 
-function DrawnDevice({ rank, device }: { rank: number; device: number }) {
+function DrawnDevice({ rank, device, stack }: { rank: number; device: number; stack: Value }) {
   const { found, error } = useAnswer<Allocations>(`api/snapshot/allocations?rank=${rank}&device=${device}`);
   if (error) return <Failure error={error} />;
   if (!found) return <p class="aside" aria-busy="true">loading allocations</p>;
-  return <AllocationChart found={found} rank={rank} device={device} />;
+  return <AllocationChart found={found} rank={rank} device={device} stack={stack} />;
 }
 
 function LaidOut({ rank, devices }: { rank: number; devices: number[] }) {

@@ -1,6 +1,7 @@
 import { TablePanel } from "../components/TablePanel";
 import { coded, Prose } from "../components/Words";
-import type { Report, Value } from "../data/types";
+import { whereOf } from "../components/memoryPlace";
+import type { Report } from "../data/types";
 import { href } from "../shell/router";
 
 /** Every table of the report; `where` in the address, a JSON object, narrows one to the rows of a finding. */
@@ -10,7 +11,7 @@ export function Tables({ report, params }: { report: Pick<Report, "tables">; par
   const full = Object.entries(report.tables).filter(([, table]) => table.count > 0);
   const lacking = Object.entries(report.tables).filter(([, table]) => table.missing.some((one) => one.applies));
   if (about) {
-    const where = rowsOf(params.get("where"));
+    const where = whereOf(params);
     return (
       <>
         <p><a href={href("tables")}>All tables</a></p>
@@ -37,13 +38,4 @@ export function Tables({ report, params }: { report: Pick<Report, "tables">; par
       </dl>
     </>
   );
-}
-
-function rowsOf(text: string | null): Record<string, Value> | null {
-  try {
-    const found: unknown = JSON.parse(text ?? "null");
-    return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as Record<string, Value>) : null;
-  } catch {
-    return null;
-  }
 }

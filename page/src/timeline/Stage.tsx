@@ -71,7 +71,10 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
       },
     };
     board.stages.add(stage);
-    const sized = new ResizeObserver(() => board.redraw());
+    const sized = new ResizeObserver(() => {
+      board.follow();
+      board.redraw();
+    });
     sized.observe(box);
     board.redraw();
     return () => {
@@ -79,6 +82,7 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
       sized.disconnect();
     };
   }, [board]);
+  useEffect(() => board.follow(), [rows]);
   useEffect(() => board.redraw(), [rows, theme]);
 
   const at = (event: PointerEvent | MouseEvent): Hit | null => {
@@ -109,7 +113,7 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
   }, () => scroller.current?.scrollTop ?? 0, click);
 
   return (
-    <div class={`tl-scroll ${which}`} ref={scroller} onScroll={() => board.redraw()}>
+    <div class={`tl-scroll ${which}`} ref={scroller} onScroll={() => board.redraw()} onWheel={() => board.leave()} onPointerDown={() => board.leave()} onKeyDown={() => board.leave()}>
       <div class="tl-body" style={{ height: `${heightOf(rows)}px` }}>
         <Labels board={board} rows={rows} tools={tools} />
         <div class="tl-stage">

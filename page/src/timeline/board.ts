@@ -52,6 +52,10 @@ export class Board {
   readonly stats = { drawn: 0, paint: 0 };
   private asked = false;
   private known = 0;
+  /** Counts choices: an answer about an event that is no longer wanted is dropped. */
+  private choices = 0;
+  /** What is brought up, until the reader scrolls: the rows above it grow when their tiles come. */
+  private sought: { key: string; lane: number } | null = null;
   private colours: { dark: boolean; palette: Palette } | null = null;
 
   /** Called whenever something is about to be drawn anew. */
@@ -139,9 +143,12 @@ export class Board {
   }
 
   /** Choose an event, by its rank and id, and show what is known of it. */
-  async choose(rank: number, event: number, how: "stay" | "reveal" | "fit" = "stay"): Promise<void> {
+  async choose(rank: number, event: number, how: "stay" | "bring up" | "reveal" | "fit" = "stay"): Promise<void> {
+    const mine = ++this.choices;
     try {
       const found = await getJson<Details>(`${this.at}api/timeline/event?rank=${rank}&event=${event}`);
+      if (mine !== this.choices) return;
+      this.error.value = null;
       this.details.value = found;
       this.selected.value = found.event;
       this.bottom.value = "details";
@@ -155,7 +162,7 @@ export class Board {
       if (this.selected.value === found.event) this.flows.value = flows.flows;
       this.redraw();
     } catch (error) {
-      if (!offline) this.error.value = error instanceof Refused ? error : new Refused(String(error));
+      if (!offline && mine === this.choices) this.error.value = error instanceof Refused ? error : new Refused(String(error));
     }
   }
 
@@ -169,9 +176,28 @@ export class Board {
       if (row && !row.open) this.turn(key);
     }
     // The new rows are there before they are scrolled to.
-    setTimeout(() => {
-      for (const stage of this.stages) if (stage.show(trackKey(index), lane)) break;
-    }, 50);
+    this.sought = { key: trackKey(index), lane };
+    setTimeout(() => this.follow(), 50);
+  }
+
+  /** Scroll to what is brought up, wherever its row is by now. */
+  follow(): void {
+    if (this.sought) for (const stage of this.stages) if (stage.show(this.sought.key, this.sought.lane)) break;
+  }
+
+  /** The reader scrolls: what was brought up stays behind. */
+  leave(): void {
+    this.sought = null;
+  }
+
+  /** Choose nothing. */
+  forget(): void {
+    this.choices++;
+    this.selected.value = null;
+    this.details.value = null;
+    this.flows.value = [];
+    this.range.value = null;
+    this.bottom.value = "";
   }
 
   select(rank: number, from: number, to: number): void {
@@ -183,12 +209,7 @@ export class Board {
   clear(): void {
     if (this.search.value) this.search.value = "";
     else if (this.range.value) this.range.value = null;
-    else {
-      this.selected.value = null;
-      this.details.value = null;
-      this.flows.value = [];
-      this.bottom.value = "";
-    }
+    else this.forget();
     this.redraw();
   }
 

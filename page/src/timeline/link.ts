@@ -42,6 +42,8 @@ export function follow(board: Board, params: URLSearchParams): void {
   const event = whole(params.get("event"));
   const [a, b] = numbers(params.get("range"));
   const exact = params.has("exact");
+  // What was chosen before is not what the place is about.
+  if (!exact && (event !== null || from !== null)) board.forget();
   if (from !== null && to !== null && to > from) {
     if (exact) board.view.set(from + shift, to + shift);
     else {
@@ -51,7 +53,7 @@ export function follow(board: Board, params: URLSearchParams): void {
     }
   } else if (event === null) board.view.set(...board.view.whole());
   if (a !== undefined && b !== undefined) board.select(rank, a + shift, b + shift);
-  if (event !== null) void board.choose(rank, event, exact ? "stay" : from === null ? "fit" : "reveal");
+  if (event !== null) void board.choose(rank, event, exact ? "bring up" : from === null ? "fit" : "reveal");
   openRank(board, rank);
   const time = board.info.tracks.find((track) => track.rank === rank && track.form === "shares");
   if (time && event === null && params.has("rank") && board.info.ranks.length > 1) board.bringUp(time.index, 0);

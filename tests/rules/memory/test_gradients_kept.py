@@ -23,6 +23,13 @@ def test_zeroing_operators_are_found_and_priced_with_their_kernels() -> None:
     assert draft.change.host[0].events.tolist() == list(range(8))
 
 
+@pytest.mark.parametrize(("annotated", "table"), [(True, "annotations"), (False, "operators")])
+def test_its_row_is_where_the_recording_has_the_range(annotated: bool, table: str) -> None:
+    found = Zeroed(np.arange(8), np.arange(8), 2, "Optimizer.zero_grad#SGD.zero_grad", annotated)
+    (draft,) = drafts("MEM007", {zeroing.zeroed: found})
+    assert draft.rows == ({"table": table, "where": {"name": found.name}},)
+
+
 def test_less_than_one_per_step_is_not() -> None:
     assert drafts("MEM007", given(1)) == []
     assert len(drafts("MEM007", given(2))) == 1

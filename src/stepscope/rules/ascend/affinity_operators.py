@@ -59,7 +59,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         most_ns=found.host_ns,
         confidence=0.7,
         events=found.events[:20],
-        rows=({"table": "annotations", "where": {"name": found.range_name}},),
+        rows=({"table": "annotations" if found.annotated else "operators", "where": {"name": found.range_name}},),
         numbers={"share": share, **limits},
     )
 

@@ -80,7 +80,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         taken_ns=round(open_ * found.length_ns) // s(recorded_steps),
         confidence=0.8,
         events=_foremost(found, named, foremost).events[:20],
-        rows=tuple({"table": "kernels", "where": {"name": one.short}} for one in named),
+        rows=tuple({"table": "kernels", "where": {"name": name}} for name in dict.fromkeys(one.name for one in named)),
         numbers={f"{compute.name}.busy": round(found.busy, 4), **limits},
     )
 

@@ -51,7 +51,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_NONE,),
         change=Change(device=(Scaled(found.kernels, 0.0),), host=(Scaled(found.operators, 0.0),)),
         events=found.operators[:20],
-        rows=({"table": "annotations", "where": {"name": found.name}},),
+        rows=({"table": "annotations" if found.annotated else "operators", "where": {"name": found.name}},),
         numbers={"operators per step": round(per_step, 1), **limits},
     )
 

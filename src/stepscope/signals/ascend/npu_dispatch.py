@@ -20,7 +20,8 @@ WHERE s.name_id IN (SELECT name_id FROM names WHERE {where}) AND s.step IN (SELE
 ORDER BY s.ts, s.id
 """
 _OPTIMIZERS_SQL: Final = """
-SELECT s.id, s.track, s.ts, s.ts + coalesce(s.dur, 0) AS stop, n.name FROM spans s JOIN names n USING (name_id)
+SELECT s.id, s.track, s.ts, s.ts + coalesce(s.dur, 0) AS stop, n.name, s.category = 'annotation' AS annotated
+FROM spans s JOIN names n USING (name_id)
 WHERE n.name LIKE 'Optimizer.step#%' AND s.step IN (SELECT step FROM steps WHERE typical) ORDER BY s.track, s.ts
 """
 _LAUNCHED_SQL: Final = """
@@ -67,6 +68,7 @@ class Optimizer:
     Attributes:
         name: Its class.
         range_name: What the recording calls its step.
+        annotated: Whether its steps are annotations; some profilers record them as operators.
         events: int64[n], its steps.
         host_ns: Their time on the host, per step of the job.
         device_ns: Time of the kernels of operators in them, per step of the job.
@@ -77,6 +79,7 @@ class Optimizer:
     events: NDArray[np.int64]
     host_ns: int
     device_ns: int
+    annotated: bool = True
 
 
 @signal()
@@ -130,8 +133,9 @@ def optimizer(s: Signals) -> Optimizer | None:
     launched = s.trace.columns(_LAUNCHED_SQL, {"tracks": np.unique(mine["track"]).tolist()})
     steps = int(s.trace.scalar(_STEPS_SQL) or 1)
     return Optimizer(
-        names[longest].split("#")[-1].removesuffix(".step"), names[longest], mine["id"],
+        str(names[longest]).split("#")[-1].removesuffix(".step"), str(names[longest]), mine["id"],
         int((mine["stop"] - mine["ts"]).sum()) // steps, int(launched["dur"][inside(launched, mine)].sum()) // steps,
+        bool(mine["annotated"][0]),
     )  # fmt: skip
 
 

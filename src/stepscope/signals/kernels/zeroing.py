@@ -27,12 +27,14 @@ class Zeroed:
         kernels: int64[k], device activities that they launch.
         steps: Steps with a zero_grad.
         name: Of the range.
+        annotated: Whether the range is an annotation; some profilers record it as an operator.
     """
 
     operators: NDArray[np.int64]
     kernels: NDArray[np.int64]
     steps: int
     name: str
+    annotated: bool = True
 
 
 @signal()
@@ -53,7 +55,7 @@ def zeroed(s: Signals) -> Zeroed:
     work = DeviceWork.of(s.trace)
     launched: dict[str, NDArray[Any]] = {"track": work.thread, "ts": work.called}
     kernels = work.event[inside(launched, _places(spans, at)) & work.launched] if at.size else events
-    return Zeroed(events, np.sort(kernels), mine.size, name)
+    return Zeroed(events, np.sort(kernels), mine.size, name, bool(spans.of("annotation")[mine[0]]))
 
 
 def _places(spans: Spans, at: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

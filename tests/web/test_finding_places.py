@@ -1,0 +1,142 @@
+"""The whole way from a finding to its place: a click on the overview, and what it concerns is chosen and seen."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+import browser
+from stepscope.simulate import SimJob, simulate
+from web.pages import READY, go, opened
+from web.serving import viewed
+
+#: Formats that have a timeline, and the job that is recorded.
+TIMELINES: Mapping[str, SimJob] = {
+    "kineto": SimJob(steps=2, layers=1),
+    "ascend": SimJob(steps=2, layers=1, ranks=2, device="ascend910b3"),
+    "nsight": SimJob(steps=2, layers=1),
+}
+#: What is selected, and whether it is in the window and its row in the box that scrolls; and the middle of where it is.
+PLACE = """(() => {
+  const board = stepscopeTimeline, {rank, id, start, dur, track, lane} = board.selected.value, {from, to} = board.view;
+  const box = document.querySelector('.tl-scroll.scrolled');
+  const canvas = box.querySelector('canvas').getBoundingClientRect();
+  const row = board.rows('scrolled').find(one => one.form === 'track' && one.track.index === track);
+  const y = row.y + (row.small ? 5 : 17) * (lane + 0.5) + 2 - box.scrollTop;
+  return {rank, id, seen: from <= start && start + dur <= to && y > 0 && y < box.clientHeight, share: dur / (to - from),
+          x: canvas.left + board.view.x(start + dur / 2), y: box.getBoundingClientRect().top + y};
+})()"""
+SETTLED = (
+    "window.stepscopeTimeline && stepscopeTimeline.store.pending === 0 && !!document.querySelector('.tl-panel h2')"
+)
+
+
+@pytest.fixture(scope="module", params=TIMELINES)
+def timed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp(request.param)
+    simulate(TIMELINES[request.param], folder, request.param, faults=("item-sync",))
+    with viewed(folder) as address:
+        yield address
+
+
+def asked(address: str, path: str, body: Any = None) -> Any:
+    base, token = address.split("?")
+    data = None if body is None else json.dumps(body).encode()
+    with urlopen(Request(f"{base}api/{path}?{token}", data, {"Content-Type": "application/json"})) as answer:
+        return json.load(answer)
+
+
+def table(address: str, name: str) -> list[dict[str, Any]]:
+    found = asked(address, f"tables/{name}")
+    return [dict(zip((column["name"] for column in found["columns"]), row, strict=True)) for row in found["rows"]]
+
+
+def rows(address: str, sql: str) -> list[list[Any]]:
+    found: list[list[Any]] = asked(address, "query", {"sql": sql})["rows"]
+    return found
+
+
+def follow(page: browser.Page, link: str) -> None:
+    go(page, "#/overview")
+    page.run(f"[...document.querySelectorAll('.places a')].find(a => a.hash === {link!r}).click()")
+
+
+def links(page: browser.Page, to: str) -> list[str]:
+    found: list[str] = page.run(
+        f"[...document.querySelectorAll('.places a')].map(a => a.hash).filter(h => h.includes({to!r}))"
+    )
+    return list(dict.fromkeys(found))
+
+
+def at_rest(page: browser.Page) -> dict[str, Any]:
+    """Where the selected event is, once rows no longer move."""
+    before, place = None, page.run(PLACE)
+    while before != place or not page.run(SETTLED):
+        time.sleep(0.1)
+        before, place = place, page.run(PLACE)
+    assert place["seen"]
+    return dict(place)
+
+
+def test_events_are_chosen_seen_and_what_is_drawn_there(chromium: browser.Browser, timed: str) -> None:
+    page = opened(chromium, timed)
+    findings = asked(timed, "report")["findings"]
+    known = [(one["evidence"]["ranks"][0], event) for one in findings for event in one["evidence"]["events"][:3]]
+    places = links(page, "event=")
+    assert places == list(dict.fromkeys(f"#/timeline?rank={rank}&event={event}" for rank, event in known))
+    # The first, another one of the same finding, and the last, which is far from these.
+    for rank, event in (known[0], known[1], known[-1]):
+        [[name, dur]] = rows(timed, f"SELECT name, dur FROM events WHERE rank = {rank} AND id = {event}")
+        follow(page, f"#/timeline?rank={rank}&event={event}")
+        page.eventually(f"{SETTLED} && stepscopeTimeline.selected.value?.id === {event}")
+        place = at_rest(page)
+        assert (place["rank"], place["id"]) == (rank, event)
+        assert place["share"] > 0.05
+        assert page.run("document.querySelector('.tl-panel h2').textContent") == name
+        assert page.run("stepscopeTimeline.details.value.event.dur") == dur
+        page.run("stepscopeTimeline.selected.value = null")
+        for kind in ("mousePressed", "mouseReleased"):
+            page.send(
+                "Input.dispatchMouseEvent", type=kind, x=place["x"], y=place["y"], button="left", clickCount=1,
+                buttons=int(kind == "mousePressed"),
+            )  # fmt: skip
+        page.eventually(f"stepscopeTimeline.selected.value?.id === {event}")
+    assert page.complaints() == []
+    page.close()
+
+
+def test_rows_are_there(chromium: browser.Browser, timed: str) -> None:
+    page = opened(chromium, timed)
+    for link in links(page, "#/tables"):
+        follow(page, link)
+        page.eventually("!document.querySelector('.places') && " + READY)
+        assert page.run("document.querySelectorAll('.table tbody tr').length") > 0, link
+    page.close()
+
+
+def test_of_a_snapshot_the_allocation_and_the_moment(chromium: browser.Browser, tmp_path: Path) -> None:
+    simulate(SimJob(steps=6, layers=1, leak_bytes=1_900_000), tmp_path, "memsnapshot", faults=("allocator-churn",))
+    with viewed(tmp_path) as address:
+        page = opened(chromium, address)
+        [stack], [moment] = links(page, "tab=allocations"), links(page, "tab=time")
+        follow(page, stack)
+        page.eventually("document.querySelectorAll('.allocations .details .frames li').length > 0")
+        [kept] = [row for row in table(address, "memory_unreturned") if row["is_candidate"]]
+        said = page.run("[...document.querySelectorAll('.details .frames li')].map(one => one.textContent)")
+        assert said == kept["frames"]
+        assert page.run("document.querySelector('.details p').textContent").endswith("never freed")
+        follow(page, moment)
+        page.eventually("!!document.querySelector('.live h2')")
+        when = max(table(address, "cache_flushes"), key=lambda row: row["bytes"])["ts"]
+        before = max(row["seq"] for row in table(address, "allocator_timeline") if row["ts"] <= when)
+        assert page.run("[...document.querySelectorAll('.moment output')].at(-1).textContent").endswith(
+            f"event {before:,}"
+        )
+        assert page.complaints() == []
+        page.close()
