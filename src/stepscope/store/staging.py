@@ -44,6 +44,19 @@ _AS_DECLARED: Final = (
     TRACKS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, COUNTERS, SAMPLES, DEVICES, OP_INPUTS, GROUPS,
     *MEMORY_TABLES, *MACHINE_TABLES, RECORDED,
 )  # fmt: skip
+#: Category of events as an enum: scans read a byte per event instead of a text.
+_TABLES: Final = (
+    f"CREATE TYPE category AS ENUM ({', '.join(map(repr, CATEGORIES))})",
+    *(f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})' for table in _RAW),
+    *(f'CREATE TABLE "{table.name}" ({columns_sql(stored_columns(table))})' for table in _AS_DECLARED),
+    "ALTER TABLE raw_events ALTER category TYPE category",
+    "ALTER TABLE input_texts ADD COLUMN text_key UBIGINT",
+    "CREATE TABLE names (name_id INTEGER, name VARCHAR)",
+    *(f"CREATE SEQUENCE {sequence} MINVALUE 0 START 0" for sequence in ("name_ids", "text_ids")),
+)
+
+#: DuckDB's estimate is exact but for deleted rows, which it counts.
+_ROWS_SQL: Final = "SELECT table_name, estimated_size FROM duckdb_tables() WHERE estimated_size > 0"
 
 
 def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: object = None) -> tuple[Any, ...]:
@@ -87,6 +100,7 @@ class Staging:
     _args_files: int = 0
     _tracks: dict[tuple[object, ...], int] = field(default_factory=dict)
     _unwritten: list[tuple[object, ...]] = field(default_factory=list)
+    _rows: dict[str, int] | None = None
 
     def __post_init__(self) -> None:
         spill = self.folder / "spill"
@@ -95,19 +109,9 @@ class Staging:
         self._database = Database(
             {"autoinstall_known_extensions": "false", "threads": str(threads)},
             {"temp_directory": str(spill), "memory_limit": f"{self.memory_mb}MB"},
+            _TABLES,
         )
         self.connection = self._database.connect()
-        for table in _RAW:
-            self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})')
-        for table in _AS_DECLARED:
-            self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(stored_columns(table))})')
-        self.connection.execute(f"CREATE TYPE category AS ENUM ({', '.join(map(repr, CATEGORIES))})")
-        # An enum: scans read a byte per event instead of a text.
-        self.connection.execute("ALTER TABLE raw_events ALTER category TYPE category")
-        self.connection.execute("CREATE TABLE names (name_id INTEGER, name VARCHAR)")
-        self.connection.execute("ALTER TABLE input_texts ADD COLUMN text_key UBIGINT")
-        for sequence in ("name_ids", "text_ids"):
-            self.connection.execute(f"CREATE SEQUENCE {sequence} MINVALUE 0 START 0")
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """Another connection, for statements that run beside those of `connection`."""
@@ -120,6 +124,18 @@ class Staging:
     def one(self, query: str, parameters: object = None) -> tuple[Any, ...]:
         """`first_row` over the staging area."""
         return first_row(self.connection, query, parameters)
+
+    def count_rows(self) -> None:
+        """Count the rows of all tables; `insert` adds to that, no other statement does."""
+        self._rows = dict(self.connection.execute(_ROWS_SQL).fetchall())
+
+    def rows(self, table: str) -> int | None:
+        """Number of rows of a table when they were counted; None before."""
+        return None if self._rows is None else self._rows.get(table, 0)
+
+    def may_have(self, *tables: str) -> bool:
+        """Whether one of these tables may have rows: False only if none had when they were counted."""
+        return any(self.rows(table) != 0 for table in tables)
 
     def observe(self, code: str, severity: str, count: int, message: str, effect: str) -> None:
         """Add a health line if `count` > 0."""
@@ -194,6 +210,8 @@ class Staging:
         self.connection.register("inserted", arrow)
         self.connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM inserted")
         self.connection.unregister("inserted")
+        if self._rows is not None:
+            self._rows[table] = self._rows.get(table, 0) + len(arrow)
 
     def close(self) -> None:
         """Close the database; the folder stays."""

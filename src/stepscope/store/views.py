@@ -64,12 +64,14 @@ def _define(connection: duckdb.DuckDBPyConnection, table: TableSchema, parts: Se
 
 
 def _events_sql(rank: int, store: Path) -> str:
-    sources = {"rank": f"{rank}::INTEGER AS rank", "name": "n.name", "args": "a.args"}
+    args = sorted(store.glob(ARGS_GLOB))
+    sources = {"rank": f"{rank}::INTEGER AS rank", "name": "n.name"}
+    sources["args"] = "a.args" if args else "NULL::VARCHAR AS args"
     columns = ", ".join(sources.get(name, f"e.{name}") for name in EVENTS.names)
     return (
         f"SELECT {columns} FROM {_files(store, EVENTS_GLOB)} e "
         f"JOIN {_file(store / 'names.parquet')} n USING (name_id) "
-        f"LEFT JOIN {_files(store, ARGS_GLOB)} a ON a.id = e.id"
+        + (f"LEFT JOIN {_file(*args)} a ON a.id = e.id" if args else "")
     )
 
 

@@ -37,13 +37,14 @@ def derive(staging: Staging) -> int | None:
         The origin: the recording's own time that became 0, in ns; None without events.
     """
     staging.write_tracks()
+    staging.count_rows()
     share_texts(staging)
     origin, overview = clean_times(staging)
     if origin is not None:
         origin, overview = align_devices(staging, overview, origin)
     clean_amounts(staging)
-    steps = FoundSteps.find(staging, overview)
     work = RecordedWork.read(staging, overview)
+    steps = FoundSteps.find(staging, overview, work)
     with Writing(staging) as writing:
         writing.start_staged()
         with ThreadPoolExecutor(1, thread_name_prefix="stepscope-classes") as executor:

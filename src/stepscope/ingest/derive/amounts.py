@@ -28,20 +28,17 @@ _BROKEN_SIZE: Final = "list_count({0}) <> 3 OR list_min({0}) < 1 OR list_product
 
 def clean_amounts(staging: Staging) -> None:
     """Set impossible values to null, as if they had not been recorded."""
-    broken = {
-        (table, f'"{name}"'): f'"{name}" < 0 OR "{name}" > {_MOST_BYTES}'
-        for table, names in _AMOUNTS.items()
-        for name in names
-    }
-    counts = ", ".join(f"(SELECT count(*) FROM {table} WHERE {test})" for (table, _), test in broken.items())
     wrong = 0
-    for ((table, column), test), count in zip(broken.items(), staging.one(f"SELECT {counts}"), strict=True):
-        if count:
-            wrong += _null(staging, table, column, test)
-    sizes = staging.connection.sql(_SIZES_SQL).to_arrow_table()
-    for name in _SIZES:
-        if not _all_sizes(sizes[name]):
-            wrong += _null(staging, "raw_kernels", name, _BROKEN_SIZE.format(name))
+    for table, names in _AMOUNTS.items():
+        if staging.may_have(table):
+            tests = {name: f'"{name}" < 0 OR "{name}" > {_MOST_BYTES}' for name in names}
+            counts = ", ".join(f"count(*) FILTER ({test})" for test in tests.values())
+            found = zip(tests.items(), staging.one(f"SELECT {counts} FROM {table}"), strict=True)
+            wrong += sum(_null(staging, table, name, test) for (name, test), count in found if count)
+    if staging.may_have("raw_kernels"):
+        sizes = staging.connection.sql(_SIZES_SQL).to_arrow_table()
+        broken = [name for name in _SIZES if not _all_sizes(sizes[name])]
+        wrong += sum(_null(staging, "raw_kernels", name, _BROKEN_SIZE.format(name)) for name in broken)
     staging.observe(
         "amounts-impossible", "warning", wrong, "sizes of kernels, copies or collectives can't be true",
         "they count as not recorded",

@@ -28,7 +28,6 @@ _DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
 _SAME: Final = "track, ts, dur, name_id, correlation"
 _WORK_SQL: Final = f"FROM raw_events WHERE dur > 0 AND category IN {_DEVICE_WORK}"
 _PLACES_SQL: Final = f"SELECT track, ts {_WORK_SQL}"
-_BOUNDS_SQL: Final = " UNION ALL ".join(f"SELECT '{table}', min(ts), max(ts) FROM {table}" for table in _MOMENTS)
 
 
 def clean_times(staging: Staging) -> tuple[int | None, Overview]:
@@ -38,8 +37,7 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
         The time on the recording's clock that became 0 (None if no event is left), and an overview of what is left.
     """
     overview = Overview.read(staging)
-    moments = {table: (first, last) for table, first, last in staging.connection.execute(_BOUNDS_SQL).fetchall()
-               if first is not None}  # fmt: skip
+    moments = _bounds(staging)
     dropped = 0 if _all_in_place(overview, moments) else _drop_misplaced(staging)
     dropped += _drop_copies(staging) if overview.has(*_DEVICE_WORK) else 0
     if dropped:
@@ -60,7 +58,7 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
 
 def _number_rows(staging: Staging, moments: Container[str]) -> None:
     """Give rows an `id`, in the order of the recording: `rowid` is the database's own, and need not stay the same."""
-    for table in _WITHIN_EVENTS:
+    for table in filter(staging.may_have, _WITHIN_EVENTS):
         staging.connection.execute(f"ALTER TABLE {table} ADD COLUMN id BIGINT")
         if table in moments:
             staging.connection.execute(f"UPDATE {table} SET id = rowid")
@@ -68,9 +66,15 @@ def _number_rows(staging: Staging, moments: Container[str]) -> None:
 
 def move_moments(staging: Staging, by: int) -> None:
     """Add `by` ns to all times but those of events."""
-    for table, first, _ in staging.connection.execute(_BOUNDS_SQL).fetchall() if by else ():
-        if first is not None:
-            staging.connection.execute(f"UPDATE {table} SET ts = ts + ?", [by])
+    for table in _bounds(staging) if by else ():
+        staging.connection.execute(f"UPDATE {table} SET ts = ts + ?", [by])
+
+
+def _bounds(staging: Staging) -> dict[str, tuple[int, int]]:
+    """The first and the last time in each table of instants that has any."""
+    filled = [f"SELECT '{table}', min(ts), max(ts) FROM {table}" for table in _MOMENTS if staging.may_have(table)]
+    rows = staging.connection.execute(" UNION ALL ".join(filled)).fetchall() if filled else []
+    return {table: (first, last) for table, first, last in rows if first is not None}
 
 
 def _all_in_place(overview: Overview, moments: dict[str, tuple[int, int]]) -> bool:

@@ -64,7 +64,7 @@ def derive_collectives(staging: Staging, overview: Overview, activities: Derived
 
     Rows of host events without device event stay: collectives that run on the host.
     """
-    [recorded] = staging.one("SELECT count(*) FROM collectives")
+    recorded = staging.may_have("collectives") and staging.one("SELECT count(*) FROM collectives")[0]
     comm = np.flatnonzero(activities.kind == COMM)
     if comm.size:
         chain = chain.filter(pa.array(match(distinct(activities.op[comm]), chain["op"].to_numpy()) >= 0))

@@ -19,7 +19,8 @@ def mark_used_devices(staging: Staging, activities: DerivedWork) -> None:
     if not used:
         return
     connection = staging.connection
-    described = {device for (device,) in connection.execute("SELECT device FROM devices").fetchall()}
+    rows = connection.execute("SELECT device FROM devices").fetchall() if staging.may_have("devices") else []
+    described = {device for (device,) in rows}
     if described & set(used):
         listed = ", ".join(map(str, used))
         connection.execute(f"UPDATE devices SET used = true WHERE device IN ({listed})")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stepscope.model.events.lookup import match
-from stepscope.store.inputs import TEXT_COLUMNS, op_inputs_sql
+from stepscope.store.inputs import INPUT_CALLS, TEXT_COLUMNS, op_inputs_sql
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -32,12 +32,15 @@ _OF_CALLS_SQL: Final = "SELECT event, texts FROM input_calls WHERE texts IS NOT 
 def share_texts(staging: Staging) -> None:
     """Move the rows of `op_inputs` to `input_calls` and `input_texts`, which some readers fill directly.
 
-    `op_inputs` is a view of both from then on.
+    `op_inputs` is a view of both from then on, where there are any.
     """
     connection = staging.connection
-    if staging.one("SELECT count(*) FROM op_inputs") != (0,):
+    if not staging.may_have("op_inputs", INPUT_CALLS.name):
+        return
+    if staging.may_have("op_inputs"):
         connection.execute(_TEXTS_SQL)
         connection.execute(_CALLS_SQL)
+        staging.count_rows()
     connection.execute("DROP TABLE op_inputs")
     connection.execute(f"CREATE VIEW op_inputs AS {op_inputs_sql()}")
 
@@ -46,6 +49,8 @@ def texts_of(staging: Staging, events: NDArray[np.int64]) -> NDArray[np.int32]:
     """Row of `input_texts` of each operator event, int32[n]; -1 where none is recorded."""
     if not events.size:
         return np.zeros(0, np.int32)
+    if not staging.may_have(INPUT_CALLS.name):
+        return np.full(events.size, -1, np.int32)
     calls = staging.connection.sql(_OF_CALLS_SQL).to_arrow_table()
     at = match(calls["event"].to_numpy(), events)
     # The last place stands for -1.

@@ -157,10 +157,12 @@ def _asked(work: RecordedWork, kinds: NDArray[np.int8], columns: Columns) -> Der
 
 def _amounts(staging: Staging, work: RecordedWork, recorded: Columns, costs: pa.Table, dtype: pa.Array) -> Columns:
     """Bytes, FLOPs and types: as recorded, else from the costs of operators."""
-    copied = work.joined_with(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
     costs = work.joined_with(costs)
     columns: Columns = {name: recorded[name] for name in _RECORDED if name != "dtype"}
-    columns |= {"flops": costs["flops"], "bytes": pc.coalesce(copied["bytes"], costs["bytes"])}
+    columns |= {"flops": costs["flops"], "bytes": costs["bytes"]}
+    if staging.may_have("copies"):
+        copied = work.joined_with(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
+        columns["bytes"] = pc.coalesce(copied["bytes"], costs["bytes"])
     if recorded["dtype"].null_count < work.event.size:
         columns["dtype"] = pc.coalesce(recorded["dtype"], dtype.cast(pa.string()))
     return columns

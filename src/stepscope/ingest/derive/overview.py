@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Final
 
 from stepscope.store.staging import Staging
@@ -15,7 +16,7 @@ SELECT track, category::VARCHAR, number, first, last, least, most FROM (
     FROM raw_events GROUP BY track, category
 )
 """
-_TRACKS_SQL: Final = "SELECT track, kind, device, stream FROM tracks ORDER BY track"
+_TRACKS_SQL: Final = "SELECT track, kind, device, stream FROM tracks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class Overview:
     def read(cls, staging: Staging) -> Overview:
         """Count the events staged so far."""
         groups = [EventGroup(*row) for row in staging.connection.execute(_EVENTS_SQL).fetchall()]
-        return cls(groups, [Track(*row) for row in staging.connection.execute(_TRACKS_SQL).fetchall()])
+        tracks = staging.connection.execute(_TRACKS_SQL).fetchall()
+        return cls(groups, [Track(*row) for row in sorted(tracks, key=itemgetter(0))])
 
     @cached_property
     def total(self) -> int:

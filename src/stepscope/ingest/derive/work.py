@@ -80,11 +80,15 @@ class RecordedWork:
         """
         found: dict[str, pa.ChunkedArray] = {}
         with staging.connect() as connection:
+            if self.is_small:
+                rows = connection.sql(f"SELECT event, {', '.join(columns)} FROM {table}").to_arrow_table()
+                joined = self.joined_with(rows)
+                return {name: joined[name] for name in columns}
             keys = connection.execute(f"SELECT event FROM {table}").fetchnumpy()["event"]
             position = match(keys, self.event)
-            for names in [columns] if self.is_small else [[name] for name in columns]:
-                rows = connection.sql(f"SELECT {', '.join(names)} FROM {table}").to_arrow_table()
-                found |= dict(zip(names, taken(rows, position).columns, strict=True))
+            for name in columns:
+                rows = connection.sql(f"SELECT {name} FROM {table}").to_arrow_table()
+                found[name] = taken(rows, position)[name]
         return found
 
 

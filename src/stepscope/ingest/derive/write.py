@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -12,9 +13,10 @@ from stepscope.ingest.derive.device_events import CATEGORY_SQL, device_events_sq
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.schema import TableSchema
+from stepscope.model.table import arrow_schema
 from stepscope.model.tables import COLLECTIVES, HEALTH
 from stepscope.store.activities import ACTIVITIES
-from stepscope.store.layout import PARQUET, PARQUET_OF_FEW, SPAN_COLUMNS, STORED_TABLES, columns_sql, stored_columns
+from stepscope.store.layout import PARQUET, PARQUET_OF_FEW, SPAN_COLUMNS, STORED_TABLES, stored_columns
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -49,11 +51,6 @@ _MEMORY_SQL: Final = """
 SELECT m.ts, m.device, m.address, m.bytes, m.allocated, m.reserved, o.owner
 FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.id ORDER BY m.ts, m.id
 """
-_HEALTH_SQL: Final = f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))})"
-
-#: DuckDB's estimate counts deleted rows, too.
-_FILLED_SQL: Final = "SELECT table_name, estimated_size FROM duckdb_tables() WHERE estimated_size > 0"
-
 #: Columns of large tables with more values than this are hardly smaller with a dictionary, which takes time to
 #: build even if it is discarded.
 _MOST_WORDS: Final = 4096
@@ -63,8 +60,8 @@ _LARGE: Final = 5 * _MOST_WORDS
 _FEW: Final = 100
 
 #: Tables that are written as derived, and those that are known last.
-_DERIVED: Final = (ACTIVITIES.name, "memory", "flows", "steps")
-_LATE: Final = ("collectives", "devices", "health")
+_DERIVED: Final = (ACTIVITIES.name, "memory", "flows", "steps", "health")
+_LATE: Final = ("collectives", "devices")
 
 _HOST_SPANS: Final = ", ".join(CATEGORY_SQL if name == "category" else name for name in SPAN_COLUMNS if name != "rank")
 
@@ -104,7 +101,7 @@ class Writing:
     def start_staged(self) -> None:
         """Write the tables that are stored as staged."""
         self._start_tables(*(table for table in STORED_TABLES if table.name not in (*_DERIVED, *_LATE)))
-        self._start("names", "SELECT name_id, name FROM names ORDER BY name_id")
+        self._start("names", "SELECT name_id, name FROM names ORDER BY name_id", rows=self._staging.rows("names"))
 
     def start_activities(self, activities: pa.Table) -> None:
         """Write `activities`."""
@@ -119,6 +116,8 @@ class Writing:
 
     def start_memory(self, owners: pa.Table) -> None:
         """Write `memory`, given the events that enclose rows of `raw_memory`."""
+        if not self._staging.may_have("raw_memory"):
+            return
         [rows] = self._staging.one("SELECT count(*) FROM raw_memory")
         if rows:
             self._start("memory", _MEMORY_SQL, rows=rows, memory_owners=owners)
@@ -135,18 +134,18 @@ class Writing:
 
     def start_rest(self) -> None:
         """Write the remaining tables; the reader has written the arguments."""
-        _fill_health(self._staging)
-        if not any(self._staging.folder.glob("args-*.parquet")):
-            self._staging.add_args("SELECT NULL::BIGINT AS id, NULL::VARCHAR AS args WHERE false")
+        if self._staging.health:
+            self._start("health", "SELECT * FROM derived", derived=_health(self._staging))
         self._start_tables(*(table for table in STORED_TABLES if table.name in _LATE))
 
     def _start_tables(self, *tables: TableSchema) -> None:
         """Write the tables that have rows."""
-        filled = dict(self._staging.connection.execute(_FILLED_SQL).fetchall())
-        for table in (table for table in tables if table.name in filled):
+        for table in (table for table in tables if self._staging.may_have(table.name)):
             columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
             order = "ORDER BY event" if table is COLLECTIVES else ""
-            self._start(table.name, f'SELECT {columns} FROM "{table.name}" {order}', rows=filled[table.name])
+            self._start(
+                table.name, f'SELECT {columns} FROM "{table.name}" {order}', rows=self._staging.rows(table.name)
+            )
 
     def _start(self, name: str, query: str, *, rows: int | None = None, **arrow: pa.Table) -> None:
         shown = max((len(table) for table in arrow.values()), default=None)
@@ -157,12 +156,9 @@ class Writing:
         self._tasks.append(self._executor.submit(_copy, self._staging, query, name, options, arrow))
 
 
-def _fill_health(staging: Staging) -> None:
-    staging.connection.execute(_HEALTH_SQL)
-    if staging.health:
-        rows = [[line.code, line.severity, line.count, line.message, line.effect] for line in staging.health]
-        marks = ", ".join(["(?, ?, ?, ?, ?)"] * len(rows))
-        staging.connection.execute(f"INSERT INTO health VALUES {marks}", [value for row in rows for value in row])
+def _health(staging: Staging) -> pa.Table:
+    rows = [asdict(line) for line in staging.health]
+    return pa.Table.from_pylist(rows, pa.schema([field for field in arrow_schema(HEALTH) if field.name != "rank"]))
 
 
 def _copy(staging: Staging, query: str, name: str, options: str, arrow: dict[str, pa.Table]) -> None:

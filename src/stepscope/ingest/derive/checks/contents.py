@@ -11,10 +11,8 @@ from stepscope.store.staging import Observation
 _SETTINGS = {"shapes": "record_shapes=True", "call stacks": "with_stack=True", "memory": "profile_memory=True"}
 
 _WITH_TEXT: Final = "EXISTS (FROM input_calls SEMI JOIN (FROM input_texts WHERE {} IS NOT NULL) USING (texts))"
-_RECORDED_SQL: Final = f"""
-SELECT {_WITH_TEXT.format("shapes")}, {_WITH_TEXT.format("stack")},
-    EXISTS (FROM raw_memory) OR EXISTS (FROM allocator_events)
-"""
+_TEXTS_SQL: Final = f"SELECT {_WITH_TEXT.format('shapes')}, {_WITH_TEXT.format('stack')}"
+_MEMORY_SQL: Final = "SELECT EXISTS (FROM raw_memory) OR EXISTS (FROM allocator_events)"
 _NAMED_SQL: Final = "SELECT device FROM devices WHERE coalesce(name, '') <> ''"
 #: Memory snapshots, and recordings that hold their profiler's sums only, which another line reports.
 _OTHERWISE_SQL: Final = """
@@ -46,7 +44,9 @@ def options(derived: Derived) -> Observation | None:
     """Profiler options that were off, in one line, since most recordings lack something."""
     if not derived.overview.has("op"):
         return None
-    shapes, stacks, memory = derived.staging.one(_RECORDED_SQL)
+    staging = derived.staging
+    shapes, stacks = staging.one(_TEXTS_SQL) if staging.may_have("input_texts") else (False, False)
+    memory = staging.may_have("raw_memory", "allocator_events") and staging.one(_MEMORY_SQL)[0]
     stacks = stacks or derived.overview.has("python")
     absent = [name for name, there in zip(_SETTINGS, (shapes, stacks, memory), strict=True) if not there]
     if not absent:

@@ -133,6 +133,8 @@ def _warm_up(derived: Derived) -> NDArray[np.bool_]:
 
 def _migrations(derived: Derived) -> NDArray[np.bool_]:
     """Whether each activity is a migration of managed memory, which the driver makes without a launch, bool[n]."""
+    if not derived.staging.may_have("copies"):
+        return np.zeros(derived.activities.event.size, np.bool_)
     moved = derived.staging.connection.execute(_MIGRATIONS_SQL).fetchnumpy()["event"]
     found: NDArray[np.bool_] = np.isin(derived.activities.event, moved)
     return found

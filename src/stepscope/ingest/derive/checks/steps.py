@@ -37,7 +37,7 @@ def steps_not_recorded(derived: Derived) -> Observation | None:
     """Steps that were inferred, or could not be found."""
     source, count = derived.steps.source, len(derived.steps.steps)
     # Memory snapshots need no steps: they have no durations.
-    [looks] = derived.staging.one("SELECT count(*) FROM segments") if source == "whole" else [0]
+    looks = source == "whole" and derived.staging.may_have("segments")
     # Nor do totals and records of memory, whose single event is the time they were made.
     if source == "whole" and count and not looks and derived.overview.total > 1:
         return Observation(

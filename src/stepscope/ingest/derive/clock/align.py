@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stepscope.ingest.derive.clean import move_moments
 from stepscope.ingest.derive.clock.bounds import Bounds, bounds
@@ -19,25 +20,26 @@ from stepscope.ingest.derive.clock.offset import OUTLIERS, WINDOWS, Shift, offse
 from stepscope.ingest.derive.clock.room import shift_by_room
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model import runtime_names
+from stepscope.model.sizes import SIZES
 from stepscope.store.staging import Staging
 
 #: Number of device activities examined; in longer recordings they come from evenly spaced windows.
 _SAMPLE: Final = 200_000
-_DEVICE: Final = "track IN (SELECT track FROM tracks WHERE kind <> 'host')"
-_WORK_SQL: Final = f"""
-SELECT e.ts, e.ts + e.dur AS stop, e.track, greatest(coalesce(e.correlation, 0), 0) AS correlation,
-    coalesce(c.direction = 'DtoH' AND 'pageable' IN (c.src_kind, c.dst_kind), false) AS away
-FROM raw_events e LEFT JOIN copies c ON c.event = e.id
-WHERE e.{_DEVICE} AND e.category IN ('kernel', 'collective', 'copy', 'set') AND e.dur > 0
-    AND ($every = 0 OR e.ts % $every < $long)
+_WORK_SQL: Final = """
+SELECT ts, ts + dur AS stop, track, greatest(coalesce(correlation, 0), 0) AS correlation, {away} AS away
+FROM raw_events {copies}
+WHERE track IN ({devices}) AND category IN ('kernel', 'collective', 'copy', 'set') AND dur > 0
+    AND ($every = 0 OR ts % $every < $long)
 """
+_AWAY: Final = "coalesce(c.direction = 'DtoH' AND 'pageable' IN (c.src_kind, c.dst_kind), false)"
+_CALL_CATEGORIES: Final = ("launch", "runtime", "sync")
 _CALLS_SQL: Final = f"""
-SELECT ts, ts + dur AS stop, track, coalesce(correlation, 0) AS correlation, name_id,
-    coalesce(correlation, 0) IN (SELECT correlation FROM clock_work) AS launches
-FROM raw_events
-WHERE NOT {_DEVICE} AND category IN ('launch', 'runtime', 'sync') AND dur >= 0
-    AND (correlation IN (SELECT correlation FROM clock_work) OR list_contains($waits, name_id))
+SELECT ts, ts + dur AS stop, track, coalesce(correlation, 0) AS correlation, name_id {{launches}}
+FROM raw_events WHERE track NOT IN ({{devices}}) AND category IN {_CALL_CATEGORIES} AND dur >= 0 {{chosen}}
 """
+#: What is read of many calls.
+_LAUNCHES: Final = ", coalesce(correlation, 0) IN (SELECT correlation FROM clock_work) AS launches"
+_CHOSEN: Final = "AND (correlation IN (SELECT correlation FROM clock_work) OR list_contains($waits, name_id))"
 
 
 def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[int, Overview]:
@@ -88,7 +90,7 @@ def _is_observable(overview: Overview) -> bool:
         group.category in ("kernel", "collective", "copy", "set") and group.track not in overview.hosts
         for group in overview.groups
     )
-    return on_device and overview.on_host("launch", "runtime", "sync")
+    return on_device and overview.on_host(*_CALL_CATEGORIES)
 
 
 def _shift(staging: Staging, overview: Overview) -> Shift | None:
@@ -130,10 +132,26 @@ def _cases(staging: Staging, overview: Overview) -> tuple[dict[str, Any], dict[s
         name_id for name_id, name in names
         if runtime_names.is_synchronisation(name) and runtime_names.wait_scope(name) != "event"
     ]  # fmt: skip
-    with staging.connect() as connection:
-        work = connection.execute(_WORK_SQL, {"every": every, "long": long}).fetchnumpy()
-        known = work["correlation"]
-        connection.register("clock_work", pa.table({"correlation": known[known > 0]}))
-        calls = connection.execute(_CALLS_SQL, {"waits": waits}).fetchnumpy()
-        connection.unregister("clock_work")
-    return work, calls, waits
+    devices = ", ".join(str(track.number) for track in overview.tracks if track.number not in overview.hosts) or "-1"
+    copies, away = ("", "false") if not staging.may_have("copies") else ("LEFT JOIN copies c ON c.event = id", _AWAY)
+    query = _WORK_SQL.format(away=away, copies=copies, devices=devices)
+    work = staging.connection.execute(query, {"every": every, "long": long}).fetchnumpy()
+    return work, _calls(staging, overview, devices, work["correlation"], waits), waits
+
+
+def _calls(
+    staging: Staging, overview: Overview, devices: str, correlation: NDArray[np.int64], waits: list[int]
+) -> dict[str, Any]:
+    """Calls on the host that launch work with these correlation ids, or wait."""
+    connection = staging.connection
+    number = sum(group.number for group in overview.groups if group.category in _CALL_CATEGORIES)
+    if number <= SIZES.joined_activities:
+        calls = connection.execute(_CALLS_SQL.format(devices=devices, launches="", chosen="")).fetchnumpy()
+        launches = np.isin(calls["correlation"], correlation[correlation > 0])
+        chosen = launches | np.isin(calls["name_id"], waits)
+        return {name: values[chosen] for name, values in (calls | {"launches": launches}).items()}
+    connection.register("clock_work", pa.table({"correlation": correlation[correlation > 0]}))
+    query = _CALLS_SQL.format(devices=devices, launches=_LAUNCHES, chosen=_CHOSEN)
+    calls = connection.execute(query, {"waits": waits}).fetchnumpy()
+    connection.unregister("clock_work")
+    return calls

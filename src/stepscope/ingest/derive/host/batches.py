@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +36,7 @@ SELECT id, ts, dur, track, name_id, enum_code(category)::UTINYINT AS category, c
 FROM raw_events WHERE {chosen}
 """
 _POINTS_SQL: Final = "SELECT id, ts, track FROM {table} WHERE {chosen}"
+_POINTS: Final = ((ALLOCATION, "raw_memory"), (FLOW, "raw_flows"))
 _TIMES_SQL: Final = "SELECT ts, ts + coalesce(dur, 0) AS stop FROM raw_events WHERE track = ?"
 
 
@@ -67,17 +68,18 @@ class HostBatch:
     def read(cls, staging: Staging, stretch: Stretch) -> HostBatch:
         """Read a stretch; safe to call from several threads."""
         with staging.connect() as connection:
-            return cls._read(connection, stretch.condition)
+            points = [(kind, table) for kind, table in _POINTS if staging.may_have(table)]
+            return cls._read(connection, stretch.condition, points)
 
     @classmethod
-    def _read(cls, connection: duckdb.DuckDBPyConnection, chosen: str) -> HostBatch:
+    def _read(cls, connection: duckdb.DuckDBPyConnection, chosen: str, tables: Sequence[tuple[int, str]]) -> HostBatch:
         events = connection.sql(_EVENTS_SQL.format(chosen=chosen)).to_arrow_table().combine_chunks()
         rows = {name: events[name].to_numpy() for name in ("id", "ts", "track")}
         rows["dur"] = events["dur"].fill_null(0).to_numpy()
         rows["role"] = _ROLE[events["category"].to_numpy()]
         rows["kind"] = np.full(len(events), EVENT, np.uint8)
         order = ascending(rows["id"])
-        for kind, table in ((ALLOCATION, "raw_memory"), (FLOW, "raw_flows")):
+        for kind, table in tables:
             points = _points(connection, kind, _POINTS_SQL.format(table=table, chosen=chosen))
             if points["id"].size:
                 order = np.append(order, np.arange(order.size, order.size + points["id"].size))

@@ -28,6 +28,8 @@ _COLUMNS: Final = pa.schema(
     ]
 )  # fmt: skip
 
+_SETS_SQL: Final = "SELECT name_id FROM names WHERE contains(lower(name), 'memset')"
+
 
 @dataclass(frozen=True, slots=True)
 class DerivedLaunches:
@@ -105,8 +107,9 @@ def counted(staging: Staging, launches: pa.Table) -> DerivedLaunches:
     """The launches of a recording in numbers; setting no bytes is no work."""
     is_launch, has_work, name = (launches[column].to_numpy() for column in ("is_launch", "has_work", "name_id"))
     correlation, ts = launches["correlation"].to_numpy(), launches["ts"].to_numpy()
-    sets = staging.connection.execute("SELECT name_id FROM names WHERE contains(lower(name), 'memset')").fetchnumpy()
-    alone = is_launch & ~has_work & ~np.isin(name, sets["name_id"])
+    alone = is_launch & ~has_work
+    if alone.any():
+        alone &= ~np.isin(name, staging.connection.execute(_SETS_SQL).fetchnumpy()["name_id"])
     # Queues are first in, first out: behind the last work that ran nothing else can have run.
     behind = alone & (ts > ts[is_launch & has_work].max(initial=np.iinfo(np.int64).min))
     return DerivedLaunches(

@@ -13,9 +13,10 @@ from stepscope.ingest.derive.steps.passes import network_passes, passes_of
 from stepscope.ingest.derive.steps.recorded import recorded_steps
 from stepscope.ingest.derive.steps.requests import request_steps
 from stepscope.ingest.derive.steps.rounds import round_steps
-from stepscope.ingest.derive.steps.sequences import inferred_steps
+from stepscope.ingest.derive.steps.sequences import inferred_steps, may_repeat
 from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.ingest.derive.steps.use import in_use
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.store.staging import Staging
 
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
@@ -50,10 +51,11 @@ SOURCES: Final = (
 )  # fmt: skip
 
 
-def find_steps(staging: Staging, overview: Overview) -> tuple[str, list[HostStep]]:
+def find_steps(staging: Staging, overview: Overview, work: RecordedWork) -> tuple[str, list[HostStep]]:
     """The steps and their source."""
     for source, find, category, said in SOURCES:
-        steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
+        there = may_repeat(overview) if category is None else overview.on_host(category)
+        steps = _apart(find(staging)) if there else []
         if not steps:
             continue
         passes = passes_of(staging, steps) if overview.on_host("module") else steps
@@ -65,10 +67,9 @@ def find_steps(staging: Staging, overview: Overview) -> tuple[str, list[HostStep
         if said:
             staging.observe("steps-loaded" if find is loaded_steps else "steps-found", "info", len(passes), *said)
         return source, passes
-    first, last = staging.one(_SPAN_SQL)
-    if first is None:
+    if not overview.total:
         return "whole", []
-    first, last = in_use(staging, overview.on_host(*_OF_HOST)) or (first, last)
+    first, last = in_use(staging, overview, work, overview.on_host(*_OF_HOST)) or staging.one(_SPAN_SQL)
     return "whole", [HostStep("whole recording", None, first, last - first)]
 
 

@@ -14,6 +14,7 @@ from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.backlog import backlog, backlog_end
 from stepscope.ingest.derive.steps.roles import roles_of
 from stepscope.ingest.derive.steps.step import HostStep, called
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
@@ -45,9 +46,9 @@ class FoundSteps:
     called: NDArray[np.int32]
 
     @classmethod
-    def find(cls, staging: Staging, overview: Overview) -> FoundSteps:
+    def find(cls, staging: Staging, overview: Overview, work: RecordedWork) -> FoundSteps:
         """The steps of a recording; none without events."""
-        source, steps = find_steps(staging, overview)
+        source, steps = find_steps(staging, overview, work)
         starts = np.array([step.ts for step in steps], np.int64)
         stops = starts + np.array([step.dur for step in steps], np.int64)
         return cls(source, steps, starts, stops, called([step.number for step in steps]))

@@ -7,15 +7,18 @@ repeating part is enough, if it is most of the device's work.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.evidence import outermost, reach, within_one_call
 from stepscope.ingest.derive.steps.inference import (
     LEAST_LENGTH,
+    LEAST_PERIODS,
     SHORT_LENGTH,
     Cuts,
     Names,
@@ -64,6 +67,7 @@ _SEQUENCES: Final = (
     ("host", "op", (_OPERATORS_SQL,)),
     ("host", "annotation", (_RANGES_SQL,)),
 )
+_DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
 #: Two alternating kernels are a loop only if they are nearly all device work, and not on one queue of several.
 _SHARE_SQL: Final = """
 SELECT count(*) FILTER (track = ?) / count(*) FROM raw_events
@@ -115,6 +119,20 @@ class Sequence:
     def part(self, part: slice) -> Sequence:
         """A part of the sequence."""
         return Sequence(*(getattr(self, one.name)[part] for one in fields(self)))
+
+
+def may_repeat(overview: Overview) -> bool:
+    """Whether any sequence is long enough for steps to be inferred from it, judged from counts alone."""
+    for kind, category, _ in _SEQUENCES:
+        counted = _DEVICE_WORK if kind == "device" else (category,)
+        tracks = {track.number for track in overview.tracks if track.kind == kind}
+        groups = [group for group in overview.groups if group.track in tracks]
+        if any(group.category == category for group in groups):
+            sizes = Counter[int]()
+            for group in groups:
+                sizes[group.track] += group.number if group.category in counted else 0
+            return max(sizes.values()) >= LEAST_PERIODS * LEAST_LENGTH
+    return False
 
 
 def inferred_steps(staging: Staging) -> list[HostStep]:

@@ -6,44 +6,51 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.ingest.derive.activities import SYNC
+from stepscope.ingest.derive.overview import Overview
+from stepscope.ingest.derive.work import RecordedWork
+from stepscope.model.categories import CATEGORIES
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
-_WORK: Final = """
-WITH work AS (
-    SELECT e.ts, e.ts + coalesce(e.dur, 0) AS stop, e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
-    WHERE e.category <> 'sync' AND k.kind IS DISTINCT FROM 'sync'
-)"""
-#: From the launch of the first device work, or its start where that is not recorded, to the end of the last.
-_USE_SQL: Final = f"""
-{_WORK}, first AS (SELECT * FROM work ORDER BY ts, stop LIMIT 1)
-SELECT least(min(ts), (
-    SELECT min(h.ts) FROM raw_events h JOIN tracks t USING (track), first
-    WHERE t.kind = 'host' AND h.correlation = first.correlation AND h.correlation > 0
-        AND h.category IN ('launch', 'runtime', 'sync', 'copy', 'set') AND h.ts <= first.ts
-)), max(stop) FROM work
+_SYNC: Final = CATEGORIES.index("sync")
+#: The launch of work, which it can't precede.
+_LAUNCH_SQL: Final = """
+SELECT min(ts) FROM raw_events WHERE correlation = ? AND ts <= ? AND track IN ({})
+    AND category IN ('launch', 'runtime', 'sync', 'copy', 'set')
 """
-_WORK_SQL: Final = f"{_WORK} SELECT ts, stop FROM work ORDER BY ts, stop"
 #: A pause of this part of the time or more, with no more than this part of the work, and of the activities, on one
 #: side, lies before or behind what was recorded: a copy that was queued long ago, or one that fetches the result.
 _PAUSE: Final = 0.5
 _LITTLE: Final = 0.01
 
 
-def in_use(staging: Staging, hosted: bool) -> tuple[int, int] | None:
+def in_use(staging: Staging, overview: Overview, work: RecordedWork, hosted: bool) -> tuple[int, int] | None:
     """Start and end of the devices' use in ns; None without device work.
+
+    It starts with the launch of the first device work, or with that work where its launch is not recorded.
 
     Args:
         staging: The recording.
+        overview: Its tracks.
+        work: Its device activities.
         hosted: Whether the host is recorded, which shows what pauses are about; without it, a few activities that are
             far apart from all others are left out.
     """
-    first, last = staging.one(_USE_SQL)
-    if last is None:
+    real = np.flatnonzero((work.numbers("category") != _SYNC) & (work.numbers("kind") != SYNC))
+    if not real.size:
         return None
-    if not hosted:
-        rows = staging.connection.execute(_WORK_SQL).fetchnumpy()
-        first, last = together(rows["ts"], rows["stop"])
+    ts, stop = work.ts[real], work.ts[real] + work.rows["dur"].fill_null(0).to_numpy()[real]
+    order = np.lexsort((stop, ts))
+    if hosted:
+        first, last = int(ts[order[0]]), int(stop.max())
+        correlation = int(work.numbers("correlation")[real[order[0]]])
+        if correlation > 0 and overview.hosts:
+            hosts = ", ".join(map(str, sorted(overview.hosts)))
+            [called] = staging.one(_LAUNCH_SQL.format(hosts), [correlation, first])
+            first = first if called is None else called
+    else:
+        first, last = together(ts[order], stop[order])
     return first, max(last, first + 1)
 
 
