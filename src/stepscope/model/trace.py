@@ -58,11 +58,10 @@ class Trace:
         notes: Sequence[Note] = (),
         views: Mapping[str, str] | None = None,
         places: Sequence[Place] = (),
-        prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
         folders: Mapping[int, Path] | None = None,
         locked: Callable[[], Trace] | None = None,
     ) -> None:
-        self._connections = Connections(database, views or {}, prepare=prepare)
+        self._connections = Connections(database, views or {})
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
@@ -217,12 +216,12 @@ class Trace:
 
     def sql(self, query: str, parameters: Parameters | None = None) -> pa.Table:
         """The result of a query over the canonical tables, as an Arrow table."""
-        with self._connections.asking() as connection:
+        with self._connections.asking(query) as connection:
             return connection.sql(query, params=parameters).to_arrow_table()
 
     def rows(self, query: str, parameters: Parameters | None = None) -> list[dict[str, Any]]:
         """Rows of a query's result as dictionaries. For small results: faster than `sql`, which plans a query twice."""
-        with self._connections.asking() as connection:
+        with self._connections.asking(query) as connection:
             result = connection.execute(query, parameters)
             names = [column[0] for column in result.description or ()]
             return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
@@ -231,13 +230,13 @@ class Trace:
         """The result of a query in batches. Read it to its end before the next query on this trace."""
         import pyarrow as pa
 
-        with self._connections.asking() as connection:
+        with self._connections.asking(query) as connection:
             reader = connection.sql(query, params=parameters).to_arrow_reader(rows)
         return pa.RecordBatchReader.from_batches(reader.schema, self._each(reader, connection))
 
     def _each(self, reader: pa.RecordBatchReader, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.RecordBatch]:
         while True:
-            with self._connections.asking(connection):
+            with self._connections.asking(connection=connection):
                 batch = next(reader, None)
             if batch is None:
                 return
@@ -251,7 +250,7 @@ class Trace:
         """
         from stepscope.model.process.sandbox import check_reads_only
 
-        with self._connections.asking() as connection:
+        with self._connections.asking(query) as connection:
             check_reads_only(connection, query)
 
     def interrupt(self) -> None:
@@ -264,7 +263,7 @@ class Trace:
         Raises:
             ValueError: A column holds nulls, which NumPy integers can't; use COALESCE in the query.
         """
-        with self._connections.asking() as connection:
+        with self._connections.asking(query) as connection:
             fetched: dict[str, NDArray[Any]] = connection.execute(query, parameters).fetchnumpy()
         for name, values in fetched.items():
             if isinstance(values, np.ma.MaskedArray):
@@ -275,7 +274,7 @@ class Trace:
 
     def scalar(self, query: str, parameters: Parameters | None = None) -> Any:
         """The first value of the first row, or None if there is no row."""
-        with self._connections.asking() as connection:
+        with self._connections.asking(query) as connection:
             rows = connection.execute(query, parameters).fetchall()
         return rows[0][0] if rows else None
 

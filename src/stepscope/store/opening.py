@@ -17,7 +17,7 @@ from stepscope.model.trace import Note, Trace
 from stepscope.store.beside import beside_of
 from stepscope.store.cache import keys_of
 from stepscope.store.manifest import check_rows, read_manifest
-from stepscope.store.views import create_views
+from stepscope.store.views import views
 
 #: Memory of queries; planning one over many ranks takes a further megabyte for each.
 _MEGABYTES: Final = 450
@@ -73,9 +73,8 @@ def open_stores(
         for rank, path in stores.items() if rank in known or rank in sampled
     }  # fmt: skip
     added = {one.store for group in beside.values() for one in group}
-    # Views over all of many ranks are only made for who asks about all of them at once.
-    later = len(stores) > SIZES.joined_ranks and not locked
     database = connect()
+    database.later.add(views(stores, beside))
     with database.connect() as connection:
         # Without threads of its own the allocator keeps most of what queries needed. It is one for the whole process.
         connection.execute("SET allocator_background_threads = true")
@@ -85,11 +84,10 @@ def open_stores(
         if check:
             for path in (*stores.values(), *sorted(added)):
                 check_rows(path, connection)
-        if later:
+        if len(stores) > SIZES.joined_ranks and not locked:
             connection.execute(f"SET memory_limit = '{_MEGABYTES + len(stores)}MB'")
-        else:
-            create_views(connection, stores, beside)
         if locked:
+            database.later.make(connection)
             lock(connection, [*stores.values(), *sorted(added)])
 
     def of_rank(rank: int) -> Callable[[], Trace]:
@@ -98,8 +96,7 @@ def open_stores(
         return partial(open_stores, {rank: stores[rank]}, snapshots=only, machines=machine, locked=locked)
 
     again = partial(open_stores, stores, notes, snapshots=snapshots, machines=machines, places=places, locked=True)
-    prepare = (lambda first: create_views(first, stores, beside)) if later else None
-    trace = Trace(database, recordings, of_rank, notes, places=places, prepare=prepare, folders=stores, locked=again)
+    trace = Trace(database, recordings, of_rank, notes, places=places, folders=stores, locked=again)
     trace.stores = keys_of((*stores.items(), *((rank, one.store) for rank, group in beside.items() for one in group)))
     trace.when_closed(database.close)
     return trace

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
@@ -21,46 +23,47 @@ from stepscope.store.layout import (
     stored_columns,
 )
 
-if TYPE_CHECKING:
-    import duckdb
-
 #: Tables stored in a file of another name, which holds more columns.
 _FILES: Final = {KERNELS.name: ACTIVITIES}
 
 
-def create_views(
-    connection: duckdb.DuckDBPyConnection,
-    stores: Mapping[int, Path],
-    beside: Mapping[int, Sequence[AddsRows]] | None = None,
-) -> None:
-    """Define every canonical table as a view over the stores' files."""
-    for table in PLAIN_TABLES:
-        parts = []
-        for rank, path in sorted(stores.items()):
-            parts += _rows(path, _FILES.get(table.name, table), _columns(table, rank))
-            for one in (beside or {}).get(rank, ()):
-                parts += one.rows(table, rank, path)
-        _define(connection, table, parts)
-    events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
-    connection.execute(f"CREATE VIEW events AS {events}")
-    inputs = [_inputs_sql(rank, path) for rank, path in sorted(stores.items()) if _path(path, INPUT_CALLS).exists()]
-    _define(connection, OP_INPUTS, inputs)
+def views(
+    stores: Mapping[int, Path], beside: Mapping[int, Sequence[AddsRows]] | None = None
+) -> dict[str, Callable[[], str]]:
+    """What returns the statement that defines a table as a view over the stores' files, by table."""
+    ranks = sorted(stores.items())
+    found: dict[str, Callable[[], str]] = {
+        table.name: partial(_plain_sql, table, ranks, beside or {}) for table in PLAIN_TABLES
+    }
+    found[EVENTS.name] = lambda: f"CREATE VIEW events AS {' UNION ALL '.join(starmap(_events_sql, ranks))}"
+    found[OP_INPUTS.name] = lambda: _defined(
+        OP_INPUTS, [_inputs_sql(rank, path) for rank, path in ranks if _path(path, INPUT_CALLS).exists()]
+    )
     if len(stores) == 1:
-        [(rank, path)] = stores.items()
+        [(rank, path)] = ranks
         spans = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else name for name in SPAN_COLUMNS)
-        connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_files(path, EVENTS_GLOB)}")
-        _define(connection, ACTIVITIES, _rows(path, ACTIVITIES, _columns(ACTIVITIES, rank)))
-        connection.execute(f"CREATE VIEW names AS SELECT * FROM {_file(path / 'names.parquet')}")
+        found["spans"] = lambda: f"CREATE VIEW spans AS SELECT {spans} FROM {_files(path, EVENTS_GLOB)}"
+        found["names"] = lambda: f"CREATE VIEW names AS SELECT * FROM {_file(path / 'names.parquet')}"
+        found[ACTIVITIES.name] = lambda: _defined(ACTIVITIES, _rows(path, ACTIVITIES, _columns(ACTIVITIES, rank)))
         for table in (INPUT_CALLS, INPUT_TEXTS):
-            _define(connection, table, _rows(path, table, "*"))
+            found[table.name] = partial(lambda table: _defined(table, _rows(path, table, "*")), table)
+    return found
 
 
-def _define(connection: duckdb.DuckDBPyConnection, table: TableSchema, parts: Sequence[str]) -> None:
+def _plain_sql(table: TableSchema, ranks: Sequence[tuple[int, Path]], beside: Mapping[int, Sequence[AddsRows]]) -> str:
+    parts = []
+    for rank, path in ranks:
+        parts += _rows(path, _FILES.get(table.name, table), _columns(table, rank))
+        for one in beside.get(rank, ()):
+            parts += one.rows(table, rank, path)
+    return _defined(table, parts)
+
+
+def _defined(table: TableSchema, parts: Sequence[str]) -> str:
     """Define a table as a view over its parts; without any as an empty one, which is planned sooner than a view."""
     if parts:
-        connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
-    else:
-        connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})')
+        return f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}'
+    return f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})'
 
 
 def _events_sql(rank: int, store: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +31,6 @@ class Connections:
         database: Database,
         views: Mapping[str, str],
         whole: Connections | None = None,
-        prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     ) -> None:
         """Connect this thread.
 
@@ -39,7 +38,6 @@ class Connections:
             database: What holds the tables.
             views: What replaces tables on each connection: queries over the tables of `whole`, the database.
             whole: Connections of the trace that this one is a part of; when they are closed, these are.
-            prepare: Called with the first connection before the first question.
         """
         self.database = database
         self._views = dict(views)
@@ -50,7 +48,6 @@ class Connections:
         self._of_thread = threading.local()
         self._of_thread.connection = self._first
         self._guard = threading.Lock()
-        self._prepare = prepare
         self._closed = False
         #: Connections on which questions are running, those of parts included, by question.
         self._running: dict[object, duckdb.DuckDBPyConnection] = {}
@@ -61,10 +58,13 @@ class Connections:
         self._whole = whole
 
     @contextmanager
-    def asking(self, connection: duckdb.DuckDBPyConnection | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    def asking(
+        self, query: str = "", connection: duckdb.DuckDBPyConnection | None = None
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection for one question, which closing the trace waits for.
 
         Args:
+            query: The question, whose tables are made if they have not been named before.
             connection: The connection; None for this thread's.
 
         Raises:
@@ -75,14 +75,10 @@ class Connections:
         try:
             for level in levels:
                 level._start(question, connection or self._first)
-            if self._prepare is not None:
-                with self._guard:
-                    prepare, self._prepare = self._prepare, None
-                    if prepare is not None:
-                        prepare(self._first)
             found = connection or self._here()
             for level in levels:
                 level._start(question, found)
+            self.database.later.make(found, query)
             yield found
         except Exception as error:
             if self.closed:
@@ -137,6 +133,7 @@ class Connections:
     def _connected(self) -> duckdb.DuckDBPyConnection:
         connection = self.database.connect()
         for name, query in self._views.items():
+            self.database.later.make(connection, query)
             connection.execute(f'CREATE TEMP VIEW "{name}" AS {query}')
         return connection
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from stepscope.model.process.later import LaterTables
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -57,6 +59,8 @@ class Database:
         kept = _kept(kind, settings)
         found = kept or _started(config, settings)
         self._instance = found.connection
+        #: Tables that queries have not named yet.
+        self.later = LaterTables()
         self._instance.execute(f"ATTACH ':memory:' AS {WHOLE}")
         self._ending = weakref.finalize(self, _end, found, kind)
         self._ending.atexit = False
