@@ -60,20 +60,26 @@ def test_a_mistake_is_noticed_by_the_test_that_fails(tmp_path: Path) -> None:
         f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
         "from small_for_mutants import late\n\n\ndef test_late():\n    assert late(9, 8)\n    assert not late(3, 8)\n"
     )
+    noticed = ("ts is None", "ts + 5 < end", "ts is not None or not ts + 5 <= end or bool(f'{ts + 1}')")
     # A process that has read a recording has threads, which a forked one would lack.
     code = (
         "import json, sys\nfrom pathlib import Path\nfrom bench.mutants.mutants import Mutant, mutants\n"
         "from bench.mutants.trial import failing\npath, test = Path(sys.argv[1]), sys.argv[2]\n"
-        "verdicts = {one.after: failing(one, [test]) for one in mutants(path)}\n"
+        "verdicts = {one.after: failing(one, [test]) for one in mutants(path) if one.after in sys.argv[3:]}\n"
         "broken = failing(Mutant(path, 1, '', '', 'nothing that can be read ('), [test])\n"
         "print(json.dumps([verdicts, failing(None, [test]), broken]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(path), str(test)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(path), str(test), *noticed],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     verdicts, plain, broken = json.loads(done.stdout)
     assert plain is None
-    for after in ("ts is None", "ts + 5 < end", "ts is not None or not ts + 5 <= end or bool(f'{ts + 1}')"):
+    assert set(verdicts) == set(noticed)
+    for after in noticed:
         assert verdicts[after].endswith("test_small.py::test_late"), after
     assert broken == "stops the collection"

@@ -160,10 +160,10 @@ def test_no_retired_word_is_used(retired: Retired) -> None:
     assert not used, f"say “{retired.instead}”:\n" + "\n".join(used[:40])
 
 
-def identifiers(path: Path) -> Iterator[tuple[str, bool]]:
+def identifiers(path: Path, text: str) -> Iterator[tuple[str, bool]]:
     """Names that a file gives: each with whether it is the file's, a class's or a function's."""
     yield path.stem, True
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(text)):
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name, True
@@ -176,8 +176,13 @@ def identifiers(path: Path) -> Iterator[tuple[str, bool]]:
 def test_names_say_what_they_are_of() -> None:
     used = []
     all_names = NAMES | NAMES_OF_DEFINITIONS
+    # To look for the words takes a tenth of the time of reading the code.
+    any_of_them = re.compile(rf"(?<![a-z])_*({'|'.join(all_names)})s?_*(?![a-z_0-9])", re.IGNORECASE)
     for path in sorted(path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.py")):
-        for name, defines in identifiers(path):
+        text = path.read_text(encoding="utf-8")
+        if not any_of_them.search(f"{path.stem}\n{text}"):
+            continue
+        for name, defines in identifiers(path, text):
             word = name.strip("_").lower()
             for one in {word, word.removesuffix("s")} & (all_names if defines else NAMES).keys():
                 used.append(f"{path.relative_to(ROOT)}: {name}: name {all_names[one]}")
@@ -187,9 +192,8 @@ def test_names_say_what_they_are_of() -> None:
 def test_a_class_has_its_name_for_itself() -> None:
     found = defaultdict(list)
     for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                found[node.name].append(path.relative_to(ROOT).as_posix())
+        for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+            found[name].append(path.relative_to(ROOT).as_posix())
     twice = {name: paths for name, paths in found.items() if len(paths) > 1}
     # What `import stepscope` offers wraps the trace that all else works on.
     assert twice == {"Trace": ["src/stepscope/api.py", "src/stepscope/model/trace.py"]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -108,8 +109,19 @@ def test_host_memory_has_its_own_rows() -> None:
 
 def test_a_long_timeline_keeps_highs_and_lows() -> None:
     f = Memory()
-    for i in range(3 * MOST_POINTS):
-        f.change(10 * (i + 1), 5000 if i == 4321 else -5000 if i == 4322 else 1)
+    f.change(10, 1)
+    changes = np.ones(3 * MOST_POINTS, np.int64)
+    changes[4321:4323] = 5000, -5000
+    level = changes.cumsum()
+    reserved = np.maximum(np.maximum.accumulate(level), 4096)
+    # All but the first, at once.
+    f.staging.connection.register(
+        "rest", pa.table({"n": np.arange(2, level.size + 1), "b": changes[1:], "a": level[1:], "r": reserved[1:]})
+    )
+    f.staging.connection.execute(
+        "INSERT INTO raw_memory BY NAME SELECT 10 * n AS ts, track, device, b AS bytes, a AS allocated, r AS reserved "
+        "FROM rest, (SELECT track, device FROM raw_memory)"
+    )
     table = memory_timeline(f.trace())
     assert len(table) == MOST_POINTS
     top = max(table.records(), key=lambda row: row["allocated_bytes"])

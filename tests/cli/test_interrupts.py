@@ -66,7 +66,7 @@ def left(place: Path) -> list[str]:
                 for seconds in (0.4, 0.8, 1.2, 1.4, 1.6, 2.0, 2.4)
                 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
             ],
-            sample=2,
+            sample=0,
         ),
     ],
 )
@@ -112,11 +112,18 @@ def test_a_simulation_leaves_no_part(tmp_path: Path) -> None:
     assert list(out.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
-@pytest.mark.parametrize("to_all", [False, True])
+@pytest.mark.parametrize(
+    "ended",
+    series(
+        [(number, to_all) for to_all in (False, True) for number in (signal.SIGINT, signal.SIGTERM)],
+        sample=2,
+    ),
+)
 def test_who_reads_several_recordings_ends_its_workers(
-    jobs: Path, tmp_path: Path, number: signal.Signals, said: str, to_all: bool
+    jobs: Path, tmp_path: Path, ended: tuple[signal.Signals, bool]
 ) -> None:
+    number, to_all = ended
+    said = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
     code = (
         "import sys\nfrom stepscope.model.sizes import SIZES\nSIZES.parallel_bytes = 0\n"
         "from stepscope.cli import entry\nentry()\n"

@@ -148,7 +148,7 @@ def test_a_folder_of_tables_takes_the_place_of_an_empty_one(tmp_path: Path) -> N
 @pytest.fixture
 def job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     folder = tmp_path / "job"
-    assert run(["simulate", "--out", str(folder), "--ranks", "2"]) == 0
+    assert run(["simulate", "--out", str(folder), "--ranks", "2", "--steps", "2", "--set", "layers=1"]) == 0
     capsys.readouterr()
     return folder
 
@@ -165,8 +165,9 @@ def test_a_recording_of_an_input_is_never_overwritten(job: Path, capsys: pytest.
 
 def test_a_report_beside_its_recordings_is_no_recording(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report, workbook = job / "rank7.json", job / "rank8.xlsx"
+    outputs = ["--json", str(report), "--xlsx", str(workbook)]
     for _ in range(2):
-        assert run(["analyze", str(job), "--no-cache", "--json", str(report), "--xlsx", str(workbook)]) == 0
+        assert run(["analyze", str(job), "--no-cache", "--table", "step_budget", *outputs]) == 0
     document = json.loads(report.read_text())
     assert [line["code"] for line in document["health"] if line["severity"] == "error"] == []
     assert [rank["rank"] for rank in document["ranks"]] == [0, 1]

@@ -44,9 +44,11 @@ def test_the_page(call: Call) -> None:
     assert "What the difference is made of" in out
 
 
-def test_json_adds_up(call: Call) -> None:
-    status, out, _ = call("base", "new", "--json", "-")
+def test_files_and_json_that_adds_up(call: Call, folder: Path) -> None:
+    status, out, _ = call("base", "new", "--json", "-", "--html", "page.html", "--markdown", "page.md")
     assert status == 0
+    assert "<h2>Verdict</h2>" in (folder / "page.html").read_text(encoding="utf-8")
+    assert "## Verdict" in (folder / "page.md").read_text(encoding="utf-8")
     document = json.loads(out)
     assert document["schema"] == "stepscope.comparison/1"
     times = document["step_time"]
@@ -86,12 +88,6 @@ def test_errors_are_one_sentence(call: Call, arguments: list[str], message: str)
     assert (status, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_files(call: Call, folder: Path) -> None:
-    assert call("base", "new", "--html", "page.html", "--markdown", "page.md")[0] == 0
-    assert "<h2>Verdict</h2>" in (folder / "page.html").read_text(encoding="utf-8")
-    assert "## Verdict" in (folder / "page.md").read_text(encoding="utf-8")
 
 
 def test_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

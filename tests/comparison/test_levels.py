@@ -8,6 +8,7 @@ import openpyxl
 import pytest
 
 from stepscope.comparison.build import CompareOptions, compare_traces
+from stepscope.comparison.result import Comparison
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.reports.compared import workbook
@@ -31,8 +32,22 @@ def job(scale: int = 1, *, memory: bool = True) -> Trace:
     return facts.trace()
 
 
-def test_host_time_collectives_and_memory() -> None:
-    found = compare_traces(job(), job(2), CompareOptions(findings=False))
+@pytest.fixture(scope="module")
+def once() -> Trace:
+    return job()
+
+
+@pytest.fixture(scope="module")
+def twice() -> Trace:
+    return job(2)
+
+
+@pytest.fixture(scope="module")
+def found(once: Trace, twice: Trace) -> Comparison:
+    return compare_traces(once, twice, CompareOptions(findings=False))
+
+
+def test_host_time_collectives_and_memory(found: Comparison) -> None:
     [api] = found.table("api").records()
     assert (api["name"], api["base_ns"], api["new_ns"], api["base_count"]) == ("=evil::mm", 60, 120, 1.0)
     [comm] = found.table("communication").records()
@@ -41,18 +56,18 @@ def test_host_time_collectives_and_memory() -> None:
     assert (memory["base_bytes"], memory["new_bytes"], memory["ratio"]) == (1024, 2048, 2.0)
 
 
-def test_levels_choose_tables() -> None:
+def test_levels_choose_tables(once: Trace, twice: Trace) -> None:
     options = CompareOptions(findings=False, levels=("operators", "kernels"), details=False, shapes=True)
-    found = compare_traces(job(), job(2), options)
+    found = compare_traces(once, twice, options)
     assert set(found.tables) == {"step_parts", "compute_operators", "kernel_types"}
     names = {row["operator"] for row in found.table("compute_operators").records()}
     assert names == {"=evil::mm [[8,8]]", "=evil::mm [[16,8]]"}
     with pytest.raises(UserError, match="no level 'operator'; did you mean operators"):
-        compare_traces(job(), job(), CompareOptions(levels=("operator",)))
+        compare_traces(once, once, CompareOptions(levels=("operator",)))
 
 
-def test_what_one_side_lacks_is_said() -> None:
-    found = compare_traces(job(), job(memory=False), CompareOptions(findings=False))
+def test_what_one_side_lacks_is_said(once: Trace) -> None:
+    found = compare_traces(once, job(memory=False), CompareOptions(findings=False))
     assert "memory" not in found.tables
     assert [(one.table, one.side) for one in found.lacking] == [("memory", "new"), ("memory_peak", "new")]
 
@@ -65,9 +80,10 @@ def held(size: int) -> Trace:
 
 
 def test_without_times_memory_is_compared_and_what_both_lack_is_said_once() -> None:
-    same = compare_traces(held(1024), held(1024), CompareOptions(findings=False))
+    base = held(1024)
+    same = compare_traces(base, base, CompareOptions(findings=False))
     assert (same.verdict, same.step_time.reason) == ("same", "no times are recorded, and all other figures are equal")
-    found = compare_traces(held(1024), held(2048), CompareOptions(findings=False))
+    found = compare_traces(base, held(2048), CompareOptions(findings=False))
     assert found.verdict == "inconclusive"
     assert {one.side for one in found.lacking} == {"both"}
     assert len({one.table for one in found.lacking}) == len(found.lacking) > 1
@@ -75,8 +91,7 @@ def test_without_times_memory_is_compared_and_what_both_lack_is_said_once() -> N
     assert not any(one.applies for one in found.lacking)
 
 
-def test_the_workbook(tmp_path: Path) -> None:
-    found = compare_traces(job(), job(2), CompareOptions(findings=False))
+def test_the_workbook(found: Comparison, tmp_path: Path) -> None:
     workbook.write(found, tmp_path / "compare.xlsx")
     book = openpyxl.load_workbook(tmp_path / "compare.xlsx")
     assert book.sheetnames == [
@@ -123,12 +138,13 @@ def test_memory_without_steps_and_devices() -> None:
         facts.row("raw_memory", ts=10, device=0, address=1, bytes=size, track=0)
         return facts.trace()
 
-    found = compare_traces(held(1000), held(1500), CompareOptions(findings=False))
+    base = held(1000)
+    found = compare_traces(base, held(1500), CompareOptions(findings=False))
     assert (found.verdict, found.parts) == ("inconclusive", ())
     assert [(one.name, one.base, one.new) for one in found.metrics] == [("peak_memory", 1000, 1500)]
     [row] = found.table("memory").records()
     assert (row["name"], row["diff_bytes"]) == ("aten::empty", 500)
-    same = compare_traces(held(1000), held(1000), CompareOptions(findings=False))
+    same = compare_traces(base, base, CompareOptions(findings=False))
     assert same.metrics[0].diff == 0
 
 

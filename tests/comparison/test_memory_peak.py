@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
 from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.comparison.comparable import differences
 from stepscope.comparison.parts.amounts import Amount
@@ -28,8 +30,18 @@ def held(extra: int = 0) -> Trace:
     return facts.trace()
 
 
-def test_the_peak_by_operator_and_module() -> None:
-    rows = compare_traces(held(), held(300), OPTIONS).table("memory_peak").records()
+@pytest.fixture(scope="module")
+def base() -> Trace:
+    return held()
+
+
+@pytest.fixture(scope="module")
+def more() -> Trace:
+    return held(300)
+
+
+def test_the_peak_by_operator_and_module(base: Trace, more: Trace) -> None:
+    rows = compare_traces(base, more, OPTIONS).table("memory_peak").records()
     assert [(row["by"], row["name"], row["base_bytes"], row["new_bytes"]) for row in rows] == [
         ("module", "(none)", 500, 800), ("operator", "aten::mm", 500, 800),
         ("module", "Net_0", 1000, 1000), ("operator", "aten::empty", 1000, 1000),
@@ -38,15 +50,15 @@ def test_the_peak_by_operator_and_module() -> None:
         assert sum(row["new_bytes"] for row in rows if row["by"] == by) == 1800
 
 
-def test_it_is_shown_where_it_differs() -> None:
+def test_it_is_shown_where_it_differs(base: Trace, more: Trace) -> None:
     def shown(new: Trace) -> str:
         out = io.StringIO()
-        terminal.write_page(outline(compare_traces(held(), new, OPTIONS)), out, width=100)
+        terminal.write_page(outline(compare_traces(base, new, OPTIONS)), out, width=100)
         return out.getvalue()
 
-    [line] = [line.split() for line in shown(held(300)).splitlines() if line.startswith(" aten::mm")]
+    [line] = [line.split() for line in shown(more).splitlines() if line.startswith(" aten::mm")]
     assert line == ["aten::mm", "500", "B", "800", "B", "+300", "B", "1.60", "1", "1"]
-    assert "the peak by" not in shown(held())
+    assert "the peak by" not in shown(base)
 
 
 def test_allocations_without_addresses_are_not_called_missing() -> None:

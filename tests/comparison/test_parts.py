@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.comparison.parts.charged import charged
 from stepscope.comparison.parts.shares import means
@@ -26,12 +28,17 @@ def job(gemm: int = 300, gap: int = 100, steps: int = 2, name: str = "sgemm_kern
     return facts.trace()
 
 
+@pytest.fixture(scope="module")
+def base() -> Trace:
+    return job()
+
+
 def parts(found: Comparison) -> dict[str, tuple[int, int]]:
     return {row.key: (row.base_ns, row.new_ns) for row in found.parts}
 
 
-def test_parts_add_up_to_the_step() -> None:
-    found = compare_traces(job(), job(gemm=500))
+def test_parts_add_up_to_the_step(base: Trace) -> None:
+    found = compare_traces(base, job(gemm=500))
     assert parts(found)["compute"] == (350, 550)
     assert parts(found)["exposed_communication"] == (100, 100)
     assert parts(found)["exposed_copy"] == (50, 50)
@@ -43,8 +50,8 @@ def test_parts_add_up_to_the_step() -> None:
     assert sum(phases.column("new_ns")) == times.new_ns
 
 
-def test_every_split_of_compute_adds_up_to_it() -> None:
-    found = compare_traces(job(), job(gemm=451, name="Cijk_Ailk_Bljk_SB"))
+def test_every_split_of_compute_adds_up_to_it(base: Trace) -> None:
+    found = compare_traces(base, job(gemm=451, name="Cijk_Ailk_Bljk_SB"))
     for name in ("compute_classes", "compute_operators", "compute_kernels"):
         table = found.table(name)
         assert (sum(table.column("base_ns")), sum(table.column("new_ns"))) == parts(found)["compute"]
@@ -63,9 +70,8 @@ def test_of_kernels_that_overlap_the_first_one_counts() -> None:
     assert sorted(work.ns.tolist()) == [50, 50, 100, 300]
 
 
-def test_the_same_recording_has_no_difference() -> None:
-    trace = job()
-    found = compare_traces(trace, trace)
+def test_the_same_recording_has_no_difference(base: Trace) -> None:
+    found = compare_traces(base, base)
     assert found.verdict == "same"
     assert found.comparable == ()
     assert all(row.diff_ns == 0 for row in found.parts)

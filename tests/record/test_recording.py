@@ -201,7 +201,13 @@ def test_a_full_disk_leaves_what_is_written(export: str, left: str, tmp_path: Pa
 
 
 def test_a_stretch_of_time_where_no_step_is_found(tmp_path: Path) -> None:
-    recorded = record(tmp_path, "import time, torch\ntime.sleep(4)\n", "--patience", "1")
+    # It ends once its recording is whole.
+    code = (
+        "import time, torch\nfrom pathlib import Path\nend = time.monotonic() + 20\n"
+        "def whole(path): return 'stepscope_partial' not in path.read_text()\n"
+        "while not any(map(whole, Path('out').glob('*.json'))) and time.monotonic() < end: time.sleep(0.05)\n"
+    )
+    recorded = record(tmp_path, code, "--patience", "1")
     assert recorded.status == 0, recorded.errors
     assert recorded.trace()["stepscope"] == {"steps": "time"}
     assert "recorded a stretch of time, since no steps were found" in recorded.errors
@@ -243,7 +249,7 @@ def test_a_recording_that_the_program_asks_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["signal", "touch"])
 def test_a_recording_that_somebody_asks_for(how: str, tmp_path: Path) -> None:
     ask = {"signal": "os.kill(os.getppid(), signal.SIGUSR2)", "touch": "open('now', 'w').close()"}[how]
-    pause = f"        optimizer.step(); time.sleep(0.03)\n        if step == 20: {ask}; time.sleep(0.3)"
+    pause = f"        optimizer.step(); time.sleep(0.01)\n        if step == 20: {ask}; time.sleep(0.3)"
     code = "import os, signal, time\n" + TRAIN.format(steps=40).replace("        optimizer.step()", pause)
     option = ["--signal", "USR2"] if how == "signal" else ["--touch", "now"]
     [numbers] = starts(record(tmp_path, code, *option))

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from readers.conformance import check_report
-from series import series
+from series import WHOLE, series
 from stepscope.ingest import Options, open_trace
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import EVENTS, KERNELS
@@ -48,7 +48,7 @@ _FOLLOWING = {KERNELS.name: {"launch": LAUNCH_COLUMNS, "op": OP_COLUMNS}}
 Rewriting = Callable[[TableSchema], tuple[str, str]]
 
 
-@pytest.fixture(scope="module", params=[*SIMULATED, *series(RECORDED, 1)])
+@pytest.fixture(scope="module")
 def stores(request, tmp_path_factory):
     """The stored ranks of a recording."""
     folder = tmp_path_factory.mktemp("stored")
@@ -92,11 +92,23 @@ def nulled(table: TableSchema, percent: int) -> str:
     return f"* EXCLUDE (nth) REPLACE ({', '.join(nulls)})" if nulls else "* EXCLUDE (nth)"
 
 
+def emptied():
+    """Every choice of empty tables of every recording; in a sample all of the first one's, and one of each other's."""
+    chosen = {"steps": ["steps"], "even": _OPTIONAL[::2], "odd": _OPTIONAL[1::2]}
+    return [
+        pytest.param(name, empty, marks=pytest.mark.series, id=f"{name}-{which}")
+        for place, name in enumerate([*SIMULATED, *RECORDED])
+        for turn, (which, empty) in enumerate(chosen.items())
+        if WHOLE or place == 0 or (name not in RECORDED[1:] and (place + turn) % len(chosen) == 0)
+    ]
+
+
+@pytest.mark.parametrize("stores", [*SIMULATED, *series(RECORDED, 1)], indirect=True)
 @pytest.mark.parametrize("percent", series([40, 4, 100], 1))
 def test_values_are_missing(stores, tmp_path, percent):
     check_without(stores, tmp_path, lambda table: (nulled(table, percent), "true"))
 
 
-@pytest.mark.parametrize("empty", [["steps"], _OPTIONAL[::2], _OPTIONAL[1::2]], ids=["steps", "even", "odd"])
+@pytest.mark.parametrize(("stores", "empty"), emptied(), indirect=["stores"])
 def test_tables_are_empty(stores, tmp_path, empty):
     check_without(stores, tmp_path, lambda table: ("* EXCLUDE (nth)", str(table.name not in empty)))

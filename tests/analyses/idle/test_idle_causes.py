@@ -22,12 +22,16 @@ def busy(f: Facts, ts: int, dur: int, launch: tuple[int, int], **more: object) -
     return f.kernel(f"kernel{ts}", ts, dur, launch=launch, kind="compute", **more)  # type: ignore[arg-type]
 
 
-def between(f: Facts, *, until: int = 1000, launch: int = 900) -> None:
-    """A step with a kernel in [100, 200) and one launched at `launch` that runs in [until, until + 100)."""
-    f.step(0, 0, until + 100)
-    f.host("op", "aten::first", 0, 60)
-    busy(f, 100, 100, (0, 60))
-    busy(f, until, 100, (launch, 50))
+def between(f: Facts, *, until: int = 1000, launch: int = 900, number: int = 0) -> None:
+    """A step with a kernel in [100, 200) and one launched at `launch` that runs in [until, until + 100).
+
+    Each further step of a number starts 2,000 later.
+    """
+    at = 2000 * number
+    f.step(number, at, until + 100)
+    f.host("op", "aten::first", at, 60)
+    busy(f, at + 100, 100, (at, 60))
+    busy(f, at + until, 100, (at + launch, 50))
 
 
 #: Before the first kernel of `between`: its launch call is on time, then it takes 40 to start.
@@ -56,9 +60,8 @@ def test_a_thread_whose_tasks_another_one_launches_feeds_the_device() -> None:
     assert found["synchronisation", "blocked"] == 500
 
 
-@pytest.mark.parametrize(
-    ("category", "name", "cause"),
-    [
+def test_what_the_launching_thread_did() -> None:
+    cases: tuple[tuple[str, str, tuple[str, str | None]], ...] = (
         ("dataloader", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ("data_wait", None)),
         ("runtime", "cudaMalloc", ("allocation", None)),
         ("runtime", "hipFree", ("allocation", None)),
@@ -69,15 +72,16 @@ def test_a_thread_whose_tasks_another_one_launches_feeds_the_device() -> None:
         ("gc", "gc", ("host_dispatch", "gc")),
         ("python", "train.py(3): step", ("host_dispatch", "python")),
         ("overhead", "Activity Buffer Request", ("profiler_overhead", None)),
-    ],
-)
-def test_what_the_launching_thread_did(category: str, name: str, cause: tuple[str, str | None]) -> None:
+    )
     f = Facts()
-    between(f)
-    f.host(category, name, 300, 400)
+    for number, (category, name, _) in enumerate(cases):
+        between(f, number=number)
+        f.host(category, name, 2000 * number + 300, 400)
+    trace = f.trace()
     # From the end of the first kernel to the launch are 700, of which 400 are spent on the event.
-    want = plus(FIRST, LAUNCH, {("host_dispatch", "python"): 300}, {cause: 400})
-    assert causes(f.trace()) == want
+    for number, (*_, cause) in enumerate(cases):
+        want = plus(FIRST, LAUNCH, {("host_dispatch", "python"): 300}, {cause: 400})
+        assert causes(trace, number) == want
 
 
 def test_lazy_loading_is_the_jobs_own_cost() -> None:

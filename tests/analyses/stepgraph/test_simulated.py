@@ -18,6 +18,7 @@ from stepscope.ingest import Options, open_trace
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.trace import Trace
 from stepscope.simulate import SimJob, simulate
+from stepscope.simulate.engine.run import Simulation
 
 #: Most kernels are far longer than the shortest, so that half a kernel is half as long.
 DEVICE = SimJob(layers=3, hidden=1024, sequence=512, batch=16, compute_scale=4.0, load_ns=10_000, record_shapes=False)
@@ -29,22 +30,33 @@ HALVES = dict.fromkeys(("op_ns", "python_ns", "launch_ns", "call_ns", "collate_n
 Words = dict[str, list[str]]
 
 
-def step_ns(job: SimJob, out: Path) -> tuple[Path, list[int]]:
+def recorded(job: SimJob, out: Path) -> tuple[Path, list[int]]:
     """Simulate a job: its recording, and the true mean step of each rank."""
     path = out if job.ranks > 1 else out / "trace.json"
     simulate(job, path)
-    truth: dict[str, Any] = json.loads(next(out.glob("*.truth.json")).read_text())
+    return path, step_ns(json.loads(next(out.glob("*.truth.json")).read_text())["ranks"])
+
+
+def unwritten(job: SimJob) -> list[int]:
+    """The true mean step of each rank of a job that nobody records."""
+    simulation = Simulation(job)
+    for _ in simulation.batches():
+        pass
+    return step_ns(simulation.truth())
+
+
+def step_ns(ranks: list[dict[str, Any]]) -> list[int]:
     means = []
-    for rank in truth["ranks"]:
+    for rank in ranks:
         tiles = [step["tile"]["total_ns"] for step in rank["steps"]]
         means.append(sum(tiles) // len(tiles))
-    return path, means
+    return means
 
 
 def check(job: SimJob, changed: SimJob, asked: Callable[[Trace], Change], tmp_path: Path, least: float = 0.01) -> None:
     """The prediction is right, and about something: the step changes by at least this share."""
-    path, before = step_ns(job, tmp_path / "before")
-    _, after = step_ns(changed, tmp_path / "after")
+    path, before = recorded(job, tmp_path)
+    after = unwritten(changed)
     with open_trace(path, Options(cache=False)) as trace:
         rank = decisive_rank(trace)
         found = StepGraph.of(trace.rank(rank)).predict(asked(trace.rank(rank)))

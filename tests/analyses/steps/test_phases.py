@@ -142,9 +142,8 @@ def test_accumulated_gradients_have_a_forward_pass_each() -> None:
     assert (found["forward"][0], found["backward"][0], found["optimizer"][0]) == (100, 200, 120)
 
 
-@pytest.mark.parametrize(
-    ("name", "phase"),
-    [
+def test_names_of_servers_and_users_are_phases() -> None:
+    names = (
         ("step[EXTEND bs=15 toks=15360]", "prefill"),
         ("step[DECODE bs=32]", "decode"),
         ("execute_15360_context_15", "prefill"),
@@ -156,16 +155,15 @@ def test_accumulated_gradients_have_a_forward_pass_each() -> None:
         ("## wait_sparse_data_dist 1009 ##", "preprocessing"),
         ("## wait_for_batch ##", "preprocessing"),
         ("denoise step 3", "denoise"),
-    ],
-)
-def test_names_of_servers_and_users_are_phases(name: str, phase: str) -> None:
+    )
     f = Facts()
-    f.step(0, 0, 1000 * US)
-    f.host("annotation", name, 100 * US, 500 * US)
-    op(f, "aten::mm", 150, 50, kernel=300)
-    found = in_us(split(f.trace()))
-    assert found[phase] == (500, 300, 200)
-    assert found["rest"] == (500, 0, 500)
+    for step, (name, _) in enumerate(names):
+        f.step(step, 1000 * step * US, 1000 * US)
+        f.host("annotation", name, (1000 * step + 100) * US, 500 * US)
+        op(f, "aten::mm", 1000 * step + 150, 50, kernel=300)
+    found = split(f.trace())
+    for step, (_, phase) in enumerate(names):
+        assert in_us(found, step) == {phase: (500, 300, 200), "rest": (500, 0, 500)}
 
 
 def test_sampling_inside_of_a_decode_step_is_its_own() -> None:

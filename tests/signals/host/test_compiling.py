@@ -17,46 +17,40 @@ def stepped(*shapes: str) -> Facts:
     return facts
 
 
-@pytest.mark.parametrize(
-    ("category", "name"),
-    [
+def test_compilation_is_told_by_name() -> None:
+    names = (
         ("op", "entire_frame_compile (dynamo_timed)"),
         ("runtime", "cuModuleLoadData"),
         ("runtime", "nvrtcCompileProgram"),
         ("overhead", "Lazy Function Loading"),
         ("python", "torch/_inductor/compile_fx.py(1200): compile_fx"),
         ("python", "triton/compiler/compiler.py(220): compile"),
-    ],
-)
-def test_compilation_is_told_by_name(category: str, name: str) -> None:
-    facts = stepped()
-    event = facts.host(category, name, 1300, 400)
+    )
+    facts = stepped(*["[[2, 3]]"] * (1 + len(names)))
+    events = [facts.host(*name, 1300 + 1000 * step, 400) for step, name in enumerate(names)]
     s = Signals.of(facts.trace())
-    assert s(compiling.compilations).events.tolist() == [event]
-    assert s(compiling.compilations).steps == 1
-    assert s(compiling.compiling_share) == pytest.approx(0.2)
+    assert s(compiling.compilations).events.tolist() == events
+    assert s(compiling.compilations).steps == 6
+    assert s(compiling.compiling_share) == pytest.approx(0.4 * 6 / 7)
 
 
-@pytest.mark.parametrize("name", ["CompiledFunction", "Torch-Compiled Region: 0/0", "## Call CompiledFxGraph f ##"])
-def test_running_compiled_code_is_no_compilation(name: str) -> None:
+def test_running_compiled_code_is_no_compilation() -> None:
     facts = stepped()
-    facts.host("op", name, 1300, 400)
+    for place, name in enumerate(("CompiledFunction", "Torch-Compiled Region: 0/0", "## Call CompiledFxGraph f ##")):
+        facts.host("op", name, 1300 + 100 * place, 90)
     assert Signals.of(facts.trace())(compiling.compilations).events.size == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "at", "count"),
-    [
-        ("Triton/compiler: none", 700, 0), ("nvrtcCompileProgram", 700, 1), ("nvrtcCompileProgram", 100, 0),
-        ("Lazy Function Loading", 700, 0), ("cuLibraryLoadData", 700, 0), ("Runtime Triggered Module Loading", 700, 0),
-    ],
-)  # fmt: skip
-def test_without_steps_first_use_is_left_out(name: str, at: int, count: int) -> None:
+def test_without_steps_first_use_is_left_out() -> None:
     facts = Facts()
     facts.kernel("k", 0, 10, launch=(0, 5))
     facts.kernel("k", 990, 10, launch=(980, 5))
-    facts.host("runtime", name, at, 50)
-    assert Signals.of(facts.trace())(compiling.compilations).events.size == count
+    facts.host("runtime", "nvrtcCompileProgram", 100, 50)
+    compiled = facts.host("runtime", "nvrtcCompileProgram", 700, 50)
+    loading = ("Lazy Function Loading", "cuLibraryLoadData", "Runtime Triggered Module Loading")
+    for place, name in enumerate(("Triton/compiler: none", *loading)):
+        facts.host("runtime", name, 760 + 50 * place, 45)
+    assert Signals.of(facts.trace())(compiling.compilations).events.tolist() == [compiled]
 
 
 def test_parts_of_a_compilation_count_once() -> None:

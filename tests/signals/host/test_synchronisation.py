@@ -43,9 +43,8 @@ def test_before_the_first_launch_the_host_waits_for_what_is_not_recorded() -> No
 
 
 class TestWhyTheHostWaits:
-    @pytest.mark.parametrize(
-        ("operators", "call", "kind"),
-        [
+    def test_the_operators_around_a_call_tell(self) -> None:
+        cases = (
             ((), "cudaDeviceSynchronize", "device"),
             (("aten::addmm",), "cudaDeviceSynchronize", "device"),
             ((), "cudaStreamSynchronize", "stream"),
@@ -56,17 +55,19 @@ class TestWhyTheHostWaits:
             (("aten::conv2d", "aten::cudnn_convolution"), "cudaEventSynchronize", "library"),
             (("aten::empty",), "cudaStreamSynchronize", "library"),
             (("torchvision::nms",), "cudaStreamSynchronize", "library"),
-        ],
-    )
-    def test_the_operators_around_a_call_tell(self, operators: tuple[str, ...], call: str, kind: str) -> None:
+        )
         facts = busy_step()
-        for depth, name in enumerate(operators):
-            facts.host("op", name, 1000 + depth, 5000 - 2 * depth)
-        facts.host("sync", call, 2000, 3000)
-        assert kinds(facts) == [kind]
+        for place, (operators, call, _) in enumerate(cases):
+            at = 1000 + 10_000 * place
+            for depth, name in enumerate(operators):
+                facts.host("op", name, at + depth, 5000 - 2 * depth)
+            facts.host("sync", call, at + 1000, 3000)
+        assert kinds(facts) == [kind for *_, kind in cases]
 
+    # A number has up to 16 bytes.
     @pytest.mark.parametrize(
-        ("direction", "bytes_", "kind"), [("DtoH", 4, "scalar"), ("DtoH", 4096, "copy"), ("HtoD", 8, "copy")]
+        ("direction", "bytes_", "kind"),
+        [("DtoH", 0, "scalar"), ("DtoH", 16, "scalar"), ("DtoH", 17, "copy"), ("HtoD", 8, "copy")],
     )
     def test_without_operators_the_copy_just_before_tells(self, direction: str, bytes_: int, kind: str) -> None:
         facts = busy_step()
@@ -74,13 +75,13 @@ class TestWhyTheHostWaits:
         facts.host("sync", "cudaStreamSynchronize", 1020, 3000)
         assert kinds(facts) == [kind]
 
-    @pytest.mark.parametrize(("bytes_", "kind"), [(4096, "result"), (4097, "library")])
-    def test_operators_of_others_tell_by_what_they_bring_to_the_host(self, bytes_: int, kind: str) -> None:
+    def test_operators_of_others_tell_by_what_they_bring_to_the_host(self) -> None:
         facts = busy_step()
-        facts.host("op", "torchvision::nms", 900, 5000)
-        copy(facts, 1000, "DtoH", bytes_)
-        facts.host("sync", "cudaStreamSynchronize", 1020, 3000)
-        assert kinds(facts) == [kind]
+        for at, bytes_ in ((1000, 4096), (11_000, 4097)):
+            facts.host("op", "torchvision::nms", at - 100, 5000)
+            copy(facts, at, "DtoH", bytes_)
+            facts.host("sync", "cudaStreamSynchronize", at + 20, 3000)
+        assert kinds(facts) == ["result", "library"]
 
     @pytest.mark.parametrize(("after", "kind"), [(0, "scalar"), (50_000, "scalar"), (50_001, "stream")])
     def test_a_copy_whose_call_returned_long_before_tells_nothing(self, after: int, kind: str) -> None:
@@ -97,13 +98,6 @@ class TestWhyTheHostWaits:
         copy(facts, 10_000, "DtoH", 4)
         facts.host("sync", "cudaStreamSynchronize", 10_020, 3000, thread="2")
         assert kinds(facts) == ["stream", "stream"]
-
-    @pytest.mark.parametrize(("bytes_", "kind"), [(0, "scalar"), (16, "scalar"), (17, "copy")])
-    def test_a_number_has_up_to_16_bytes(self, bytes_: int, kind: str) -> None:
-        facts = busy_step()
-        copy(facts, 1000, "DtoH", bytes_)
-        facts.host("sync", "cudaStreamSynchronize", 1020, 3000)
-        assert kinds(facts) == [kind]
 
     def test_a_large_copy_from_pageable_memory_has_to_wait(self) -> None:
         facts = busy_step()
