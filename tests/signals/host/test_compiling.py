@@ -47,8 +47,8 @@ def test_without_steps_first_use_is_left_out() -> None:
     facts.kernel("k", 990, 10, launch=(980, 5))
     facts.host("runtime", "nvrtcCompileProgram", 100, 50)
     compiled = facts.host("runtime", "nvrtcCompileProgram", 700, 50)
-    loading = ("Lazy Function Loading", "cuLibraryLoadData", "Runtime Triggered Module Loading")
-    for place, name in enumerate(("Triton/compiler: none", *loading)):
+    first_uses = ("Lazy Function Loading", "cuLibraryLoadData", "Runtime Triggered Module Loading")
+    for place, name in enumerate(("Triton/compiler: none", *first_uses)):
         facts.host("runtime", name, 760 + 50 * place, 45)
     assert Signals.of(facts.trace())(compiling.compilations).events.tolist() == [compiled]
 
