@@ -20,7 +20,7 @@ from support import STORES
 
 #: Folders whose tests of small traces run on both sides of every switch on size; in a sample, one of so many tests
 #: on that of the large.
-_BOTH_SIDES = {"analyses": 32, "signals": 32, "ingest": 12, "store": 4}
+_BOTH_SIDES = {"analyses": 32, "signals": 32, "ingest": 24, "store": 4}
 #: Sizes at which the smallest trace is handled as a large one is.
 LARGE = {"nested_events": 2, "joined_activities": 1, "concurrent_events": 1, "kept_bytes": 0}
 #: Instances of DuckDB that stay open for the next test, of each kind.

@@ -37,9 +37,10 @@ def test_a_seed_is_one_damage_and_every_mutation_does_some(known: list[Recording
     assert changed > 40
 
 
+@pytest.mark.series
 def test_damaged_recordings_are_read_or_refused_and_losses_said(known: list[Recording]) -> None:
     undamaged = {0: clean(known[0])}
-    verdicts = [outcome(Case(0, 1, seed), known, undamaged).verdict for seed in range(6)]
+    verdicts = [outcome(Case(0, 1, seed), known, undamaged).verdict for seed in range(rounds(12, 3))]
     assert set(verdicts) <= {READ, REFUSED, GONE}
 
 
@@ -69,7 +70,7 @@ def test_what_must_not_be_is_found(known: list[Recording], monkeypatch: pytest.M
 def test_crowds_kills_and_full_disks_leave_nothing(tmp_path: Path) -> None:
     import subprocess
 
-    simulate(with_settings(PRESETS["tiny"], ["ranks=2", "steps=2", "layers=1"]), tmp_path / "job")
+    simulate(with_settings(PRESETS["tiny"], [f"ranks={rounds(2, 1)}", "steps=2", "layers=1"]), tmp_path / "job")
     assert all(callable(experiment) for experiment in (crowds, kills, full_disks))
     code = (
         "import sys\nfrom pathlib import Path\nfrom time import monotonic\nfrom bench.damage import processes\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from series import WHOLE, rounds
 from stepscope.ingest import Options, open_trace
 from stepscope.ingest.workers import WorkerDiedError, in_order
 from stepscope.model.errors import UserError
@@ -22,7 +23,7 @@ pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def scheduler(tmp_path_factory):
-    """The address of a scheduler with two workers."""
+    """The address of a scheduler with two workers, one in a sample."""
     folder = tmp_path_factory.mktemp("dask")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     started: list[subprocess.Popen[str]] = []
@@ -40,7 +41,7 @@ def scheduler(tmp_path_factory):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         address = json.loads(known.read_text())["address"]
-        for _ in range(2):
+        for _ in range(rounds(2, 1)):
             start("worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny")
         yield address
     finally:
@@ -49,10 +50,11 @@ def scheduler(tmp_path_factory):
             process.wait()
 
 
+@pytest.mark.series
 def test_the_report_is_the_same_by_dask(scheduler, tmp_path):
     from stepscope.ingest.dask_workers import dask_workers
 
-    simulate(SimJob(ranks=3, layers=1, steps=2), tmp_path / "job")
+    simulate(SimJob(ranks=rounds(3, 2), layers=1, steps=2), tmp_path / "job")
     options = ReportOptions(tables=("step_budget", "slow_ranks"), strict=True)
     with dask_workers(scheduler) as workers:
         with open_trace(tmp_path / "job", Options(store=tmp_path / "by dask", workers=workers)) as trace:
@@ -78,6 +80,8 @@ def end(path: Path) -> str:
     return path.name
 
 
+@pytest.mark.series
+@pytest.mark.skipif(not WHOLE, reason="each worker that is started anew takes a second; `make series` runs it")
 def test_a_worker_that_dies_costs_a_retry_and_a_task_that_ends_all_is_left_out(tmp_path):
     from stepscope.ingest.dask_workers import dask_workers
 

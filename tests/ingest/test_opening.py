@@ -15,12 +15,13 @@ import pytest
 
 from readers.conformance import assert_same, check_unusable, tables
 from readers.kineto_text import document, op
+from series import rounds
 from stepscope.ingest import Options, open_trace, reading, storing
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.sizes import SIZES
 from stepscope.reports import html, markdown
-from stepscope.reports.build import build_report
+from stepscope.reports.build import ReportOptions, build_report
 from stepscope.store.cache import Cache
 from stepscope.store.contents import FileFingerprint
 from stepscope.store.layout import MANIFEST
@@ -126,7 +127,7 @@ def test_closed_traces_hold_no_files(tmp_path):
     path.write_bytes(trace_text())
 
     def opened() -> int:
-        for _ in range(3):
+        for _ in range(2):
             open_trace(path, Options(cache=False)).close()
             open_trace(path, Options(store=tmp_path / "store")).close()
         return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names only
@@ -223,19 +224,21 @@ def test_a_store_whose_files_do_not_hold_what_was_written_is_read_anew(tmp_path,
     assert len(Cache(tmp_path / "store").entries()) == 1
 
 
+@pytest.mark.series
 def test_many_processes_may_fill_clear_and_use_one_cache(tmp_path):
     for rank in range(2):
         (tmp_path / f"{rank}.json").write_bytes(trace_text(rank))
     code = (
         "import sys\nfrom pathlib import Path\nfrom stepscope.ingest import Options, open_trace\n"
         "from stepscope.store.cache import Cache\nroot = Path(sys.argv[1]) / 'store'\n"
-        "for _ in range(6):\n"
+        "for _ in range(int(sys.argv[2])):\n"
         "    with open_trace(sys.argv[1], Options(store=root)) as trace:\n"
         "        Cache(root, limit=0).evict()\n        Cache(root).clear()\n"
         "        assert trace.scalar('SELECT count(*) FROM events') == 2, trace.rows('FROM events')\n"
     )
-    runs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(4)]
-    assert [run.wait(120) for run in runs] == [0] * 4
+    command = [sys.executable, "-c", code, str(tmp_path), str(rounds(6, 4))]
+    runs = [subprocess.Popen(command) for _ in range(rounds(4, 2))]
+    assert [run.wait(120) for run in runs] == [0] * len(runs)
     Cache(tmp_path / "store").clear()
     assert [path.name for path in (tmp_path / "store").iterdir()] == [LOCK_FILE]
 
@@ -276,7 +279,7 @@ def test_names_that_are_no_utf8_are_names_like_others(tmp_path: Path) -> None:
     for cache in (False, True):
         with open_trace(folder, Options(cache=cache, store=tmp_path / "store")) as trace:
             assert trace.scalar("SELECT count(*) FROM events") == 1
-            report = build_report(trace)
+            report = build_report(trace, ReportOptions(tables=("step_budget",)))
         json.dumps(report.to_json()).encode()
         for text in (markdown.text(report), "".join(html.content(report))):
             text.encode()

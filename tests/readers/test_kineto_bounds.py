@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from readers.kineto_text import document, health, names, op, opened
+from readers.kineto_text import document, health, names, op, opened, read
 from stepscope.model.sizes import SIZES
 from stepscope.readers.content import from_blocks
 from stepscope.readers.kineto.framing import Framer, gather
+
+pytestmark = pytest.mark.series
 
 MANY = [op(f"n{number}", 10.0 * number) for number in range(400)]
 NAMES = [f"n{number}" for number in range(400)]
@@ -22,14 +24,14 @@ LONG = op("long", 5, args={"text": "y" * 20_000})
 @pytest.mark.parametrize("between", [" " * 300_000, ", " * 150_000, "\n" * 70 + "," + "\t" * 300_000])
 def test_much_between_two_events_is_passed_over(tmp_path: Path, between: str) -> None:
     text = document(*MANY[:200]).rpartition("}\n]")[0] + "}," + between + ",".join(MANY[200:]) + "]}"
-    with opened(text, tmp_path) as trace:
+    with read(text, tmp_path) as trace:
         assert names(trace) == NAMES
         assert health(trace) == {}
 
 
 def test_much_space_within_a_broken_event_is_passed_over(tmp_path: Path) -> None:
     broken = op("broken", 5).replace(":", ":" + "\t" * 300_000, 1).replace('"dur": 5', '"dur": N/A')
-    with opened(document(*MANY, broken), tmp_path) as trace:
+    with read(document(*MANY, broken), tmp_path) as trace:
         assert names(trace) == [*NAMES, "broken"]
 
 
@@ -45,13 +47,13 @@ def test_an_event_that_is_too_long_costs_that_event(tmp_path: Path, at: int, blo
         assert framer.lost == 1
         assert b"yyy" not in segments
         assert all(name.encode() + b'"' in segments for name in NAMES)
-        with opened(text, tmp_path) as trace:
+        with read(text, tmp_path) as trace:
             assert names(trace) == NAMES
             assert health(trace) == {"events-lost": 1}
 
 
 def test_an_event_that_is_too_long_and_cut_is_both(tmp_path: Path) -> None:
-    with SIZES.changed(event_bytes=10_000), opened(document(*MANY, LONG)[:-10_000], tmp_path) as trace:
+    with SIZES.changed(event_bytes=10_000), read(document(*MANY, LONG)[:-10_000], tmp_path) as trace:
         assert names(trace) == NAMES
         assert health(trace) == {"events-lost": 1, "truncated": 1}
 
@@ -59,7 +61,7 @@ def test_an_event_that_is_too_long_and_cut_is_both(tmp_path: Path) -> None:
 def test_objects_that_are_no_events_are_passed_over_alike(tmp_path: Path) -> None:
     text = document(*MANY[:200], "{},{}" + ',{"a":1}' * 50, *MANY[200:])
     for limit in (0, 10_000):
-        with SIZES.changed(short_segments=limit), opened(text, tmp_path) as trace:
+        with SIZES.changed(short_segments=limit), read(text, tmp_path) as trace:
             assert names(trace) == NAMES
             assert health(trace) == {"events-foreign": 52}
 
@@ -78,14 +80,14 @@ def test_blocks_of_nothing_but_such_objects_lose_none(block: int) -> None:
 
 def test_an_event_keeps_the_short_objects_in_its_arguments(tmp_path: Path) -> None:
     listing = op("list", 5, args={"of": [{"a": 1}, {"b": 2}, {"c": 3}]})
-    with opened(document(listing, *MANY), tmp_path) as trace:
+    with read(document(listing, *MANY), tmp_path) as trace:
         [args] = trace.sql("SELECT args FROM events WHERE name = 'list'").column(0).to_pylist()
         assert '"b"' in args
 
 
 @pytest.mark.parametrize(("segments", "events"), [(1, 40), (7, 400), (399, 400), (400, 400), (401, 400)])
 def test_a_chunk_holds_so_many_segments(tmp_path: Path, segments: int, events: int) -> None:
-    with SIZES.changed(chunk_segments=segments), opened(document(*MANY[:events]), tmp_path) as trace:
+    with SIZES.changed(chunk_segments=segments), read(document(*MANY[:events]), tmp_path) as trace:
         assert names(trace) == NAMES[:events]
         assert health(trace) == {}
 
@@ -118,7 +120,7 @@ def test_of_very_much_around_the_events_what_counts_is_read(tmp_path: Path, afte
 def test_what_is_too_large_around_the_events_is_said(tmp_path: Path) -> None:
     large = '"distributedInfo": {"rank": 3, "pg_config": [' + "1, " * 20_000 + "1]}"
     text = f'{{{large}, "traceEvents": [{", ".join(MANY)}]}}'
-    with SIZES.changed(metadata_bytes=10_000), opened(text, tmp_path) as trace:
+    with SIZES.changed(metadata_bytes=10_000), read(text, tmp_path) as trace:
         assert names(trace) == NAMES
         assert health(trace) == {"metadata-damaged": 1}
 
@@ -129,5 +131,5 @@ def test_events_that_begin_late_are_not_looked_for(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(framing, "HEADER_LIMIT", 1 << 20)
     text = '{"note": "' + "x" * (9 << 20) + f'", "traceEvents": [{", ".join(MANY)}]}}'
-    with pytest.raises(UnusableInputError, match="no events begin in its first"), opened(text, tmp_path):
+    with pytest.raises(UnusableInputError, match="no events begin in its first"), read(text, tmp_path):
         pass

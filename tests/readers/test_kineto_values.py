@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from readers.conformance import check_unusable
-from readers.kineto_text import document, health, names, op, opened
+from readers.kineto_text import document, health, names, op, opened, read
 
 
 def event(cat: str, name: str, ts: object = 10, **more: Any) -> str:
@@ -21,6 +21,7 @@ def raw(name: str, ts: str, dur: str = "1", args: str = "{}") -> str:
     return f'{{"ph":"X","cat":"cpu_op","name":"{name}","pid":1,"tid":1,"ts":{ts},"dur":{dur},"args":{args}}}'
 
 
+@pytest.mark.series
 @pytest.mark.parametrize(
     ("first", "second", "apart"),
     [
@@ -37,7 +38,7 @@ def raw(name: str, ts: str, dur: str = "1", args: str = "{}") -> str:
     ],
 )
 def test_start_times_are_exact(first, second, apart, tmp_path):
-    with opened(document(raw("a", first), raw("b", second)), tmp_path) as trace:
+    with read(document(raw("a", first), raw("b", second)), tmp_path) as trace:
         assert trace.sql("SELECT ts FROM events ORDER BY id").to_pydict()["ts"] == [0, apart]
 
 
@@ -244,9 +245,8 @@ def test_the_base_of_times_is_added_to_the_origin(tmp_path):
             assert trace.recordings[0].origin_unix_ns == 1_700_000_000_000_010_500
 
 
-@pytest.mark.parametrize(
-    ("name", "recorded", "peer"),
-    [
+def test_the_other_rank_of_a_send_or_receive(tmp_path):
+    given = [
         ("send", {"Rank": 1, "Dst Rank": 5}, 5),
         ("recv", {"Rank": 0, "Src Rank": 3}, 3),
         ("recv", {"Src Rank": "3", "Dst Rank": 5}, 3),
@@ -254,10 +254,11 @@ def test_the_base_of_times_is_added_to_the_origin(tmp_path):
         ("send", {"Dst Rank": -1}, None),
         ("send", {"Dst Rank": 1 << 40}, None),
         ("allreduce", {"Dst Rank": 5}, None),
-    ],
-)
-def test_the_other_rank_of_a_send_or_receive(name, recorded, peer, tmp_path):
-    args = {"Collective name": name, "device": 0, "stream": 20, "correlation": 7, "dtype": "Half", **recorded}
-    text = event("kernel", "ncclDevKernel_SendRecv", pid=0, tid=20, args=args)
-    with opened(document(text), tmp_path) as trace:
-        assert [row["peer"] for row in trace.rows("SELECT peer FROM collectives")] == [peer]
+    ]
+    texts = []
+    for i, (name, recorded, _) in enumerate(given):
+        args = {"Collective name": name, "device": 0, "stream": 20, "correlation": 7 + i, "dtype": "Half", **recorded}
+        texts.append(event("kernel", "ncclDevKernel_SendRecv", 10 + 10 * i, pid=0, tid=20, args=args))
+    with opened(document(*texts), tmp_path) as trace:
+        rows = trace.rows("SELECT peer FROM collectives ORDER BY event")
+        assert [row["peer"] for row in rows] == [peer for *_, peer in given]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from series import WHOLE
 from stepscope.analyses.communication.collective_transfers import calls_of, matching
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
@@ -34,6 +35,8 @@ def test_no_token_is_lost():
     assert [tokens_of(job, rank, 1200) for rank in range(4)] == [900, 900, 2100, 900]
 
 
+@pytest.mark.series
+@pytest.mark.skipif(not WHOLE, reason="a diagnosis of four ranks; `make series` runs it")
 def test_ranks_with_more_tokens_are_named_though_their_exchanges_have_other_sizes(tmp_path):
     simulate(replace(JOB, experts=True, busy_rank=1), tmp_path / "job")
     with open_trace(tmp_path / "job", Options(cache=False)) as trace:

@@ -30,7 +30,7 @@ JOBS = {
 PARTS = ("total_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns", "comm_ns", "copy_ns")
 
 
-@pytest.fixture(scope="module", params=series(JOBS, 4))
+@pytest.fixture(scope="module", params=series(JOBS, 2))
 def written(request, tmp_path_factory):
     """A job, the export of its first rank, and the truth about that rank."""
     job = JOBS[request.param]

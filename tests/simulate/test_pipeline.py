@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from series import series
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.rules.engine import diagnose
@@ -65,7 +66,7 @@ def test_the_bubble_is_as_large_as_the_schedule_says(stages: int, micro_batches:
         assert waiting == pytest.approx((stages - 1) / (micro_batches + stages - 1), abs=0.07)
 
 
-@pytest.mark.parametrize("fault", ["few-micro-batches", "uneven-stages"])
+@pytest.mark.parametrize("fault", series(["few-micro-batches", "uneven-stages"], 1))
 def test_what_is_wrong_with_a_pipeline_is_found_in_its_recording(fault, tmp_path) -> None:
     job = inject(replace(PIPE, micro_batches=8, batch=8), (fault,))
     simulate(job, tmp_path / "run")

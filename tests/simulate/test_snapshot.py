@@ -28,7 +28,7 @@ JOBS = {
 }
 
 
-@pytest.fixture(scope="module", params=series(JOBS, 4))
+@pytest.fixture(scope="module", params=series(JOBS, 2))
 def written(request, tmp_path_factory):
     """A job, the snapshot of its last rank, and the truth about that rank."""
     job = JOBS[request.param]

@@ -142,7 +142,7 @@ BASES = {
 }
 
 
-@pytest.mark.parametrize("fault", series(FAULTS.values(), 14), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", series(FAULTS.values(), 7), ids=lambda fault: fault.name)
 def test_a_fault_slows_the_job_through_its_mechanism(fault):
     base = BASES.get(fault.name, SimJob(layers=4, steps=8, ranks=fault.ranks))
 

@@ -25,6 +25,7 @@ from bench.damage.small_ascend import (
 )
 
 from readers.conformance import check_invariants, check_splits, check_unusable, open_fresh
+from series import series
 from stepscope.analyses.registry import analyses
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
@@ -67,8 +68,9 @@ COPY = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=["text", "database"])
-def job(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+@pytest.fixture(scope="module", params=["text", "database"])
+def job(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    tmp_path = tmp_path_factory.mktemp("job")
     if request.param == "text":
         write_text(tmp_path / "anything at all")
     else:
@@ -179,25 +181,28 @@ def test_older_numbering_of_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "metric", "value"),
+    ("columns", "metrics"),
     [
-        ({"Block Num": "24", "aic_l1_read_bw(GB/s)": "1.5"}, "aic_l1_read_bw", 1.5e9),
-        ({"Device_id": "3", "Block Dim": "24", "aic_cube_fops": "1024"}, "aic_cube_fops", 1024.0),
-        ({"aiv_ub_read_bw_vector(GB/s)": "2"}, "aiv_ub_read_bw_vector", 2e9),
-        ({"aiv_vec_bankgroup_cflt_ratio": "0.25"}, "aiv_vec_bankgroup_cflt_ratio", 0.25),
-        ({"aic_write_cache_hit": "7"}, "aic_write_cache_hit", 7.0),
-        ({"aic_GM_to_L1_datas(KB)": "3"}, "aic_GM_to_L1_datas", 3072.0),
-        ({"mac_time(us)": "4.5", "memory_bound": "0.5"}, "mac_time", 4500.0),
-        ({"cube_utilization(%)": "66.5"}, "cube_utilization", 0.665),
+        (
+            {"Block Num": "24", "aic_l1_read_bw(GB/s)": "1.5", "aiv_ub_read_bw_vector(GB/s)": "2",
+             "aic_write_cache_hit": "7", "mac_time(us)": "4.5", "memory_bound": "0.5"},
+            {"aic_l1_read_bw": 1.5e9, "aiv_ub_read_bw_vector": 2e9, "aic_write_cache_hit": 7.0, "mac_time": 4500.0},
+        ),
+        (
+            {"Device_id": "3", "Block Dim": "24", "aic_cube_fops": "1024", "aiv_vec_bankgroup_cflt_ratio": "0.25",
+             "aic_GM_to_L1_datas(KB)": "3", "cube_utilization(%)": "66.5"},
+            {"aic_cube_fops": 1024.0, "aiv_vec_bankgroup_cflt_ratio": 0.25, "aic_GM_to_L1_datas": 3072.0,
+             "cube_utilization": 0.665},
+        ),
     ],
-)
-def test_every_set_of_counters(tmp_path: Path, columns: dict[str, str], metric: str, value: float) -> None:
+)  # fmt: skip
+def test_every_set_of_counters(tmp_path: Path, columns: dict[str, str], metrics: dict[str, float]) -> None:
     write_csv(tmp_path / "kernel_details.csv", kernel_rows(**columns))
     with open_fresh(tmp_path) as trace:
         rows = trace.sql("SELECT metric, value FROM kernel_metrics").to_pylist()
-        found = {row["metric"]: row["value"] for row in rows}
-        assert found[metric] == pytest.approx(value)
-        assert not set(found) & {"Block Num", "Block Dim", "Device_id", "Stream ID"}
+    found = {row["metric"]: row["value"] for row in rows}
+    assert {metric: found.get(metric) for metric in metrics} == pytest.approx(metrics)
+    assert not set(found) & {"Block Num", "Block Dim", "Device_id", "Stream ID"}
 
 
 def test_kernel_details_alone(tmp_path: Path) -> None:
@@ -258,7 +263,7 @@ def test_a_folder_with_nothing_of_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["PYTORCH_API", "CANN_API", "TASK", "STRING_IDS", "COMPUTE_TASK_INFO", "CONNECTION_IDS"]
+    "table", series(["PYTORCH_API", "CANN_API", "TASK", "STRING_IDS", "COMPUTE_TASK_INFO", "CONNECTION_IDS"], 3)
 )
 def test_a_database_without_a_table(tmp_path: Path, table: str) -> None:
     path = write_database(tmp_path / "ascend_pytorch_profiler_3.db")
@@ -280,7 +285,7 @@ def test_a_database_in_which_keys_occur_twice(tmp_path: Path) -> None:
         assert [row["name"] for row in _kernels(trace)][:2] == [MM["name"], ALL_REDUCE["name"]]
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.99])
+@pytest.mark.parametrize("share", series([0.02, 0.3, 0.6, 0.9, 0.99], 3))
 def test_a_database_that_was_cut(tmp_path: Path, share: float) -> None:
     whole = write_database(tmp_path / "ascend_pytorch_profiler_3.db").read_bytes()
     path = tmp_path / "ascend_pytorch_profiler_4.db"

@@ -280,7 +280,7 @@ _ODD = (
 _ODD_VALUES = st.sampled_from([*_ODD, [], [1], {}, {"a": 1}, (1, 2), [[1, 2]]])
 
 
-@settings(max_examples=rounds(60, 6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=rounds(60, 3), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_value_anywhere_breaks_the_reading(tmp_path: Path, data: st.DataObject) -> None:
     """One to three values of a snapshot are replaced by odd ones, in the pickle."""

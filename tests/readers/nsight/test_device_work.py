@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from readers.conformance import check_invariants, open_fresh
+from readers.conformance import check_sample, open_fresh
 from readers.nsight.database import GRAPH, KERNEL, MEMCPY, MEMSET, RUNTIME, SYNC, Export, global_pid, global_tid
 from stepscope.model.errors import UserError
+
+pytestmark = pytest.mark.series
 
 
 @pytest.fixture
@@ -15,10 +17,10 @@ def export():
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(tmp_path, request):
     def open_export(export: Export):
         trace = open_fresh(export.sqlite(tmp_path / "unknown"))
-        check_invariants(trace)
+        check_sample(trace, request.node.nodeid)
         return trace
 
     return open_export
@@ -224,29 +226,32 @@ def test_waits_are_named_by_their_call_and_only_new_exports_tell_their_type(expo
 
 
 @pytest.mark.parametrize(
-    ("version", "kind", "length", "name", "category"),
+    ("version", "given"),
     [
-        ("3.25.0", 4, 8, " (Context Synchronize)", "sync"), ("3.25.0", 3, 8, " (Stream Synchronize)", "sync"),
-        ("3.25.0", 2, 20_000, "", "runtime"), ("3.25.0", None, 8, "", "launch"),
-        ("3.16.1", 4, 20_000, " (Synchronize)", "sync"), ("3.16.1", 4, 19_999, "", "runtime"),
+        ("3.25.0", [(4, 8, " (Context Synchronize)", "sync"), (3, 8, " (Stream Synchronize)", "sync"),
+                    (2, 20_000, "", "runtime"), (None, 8, "", "launch")]),
+        ("3.16.1", [(4, 20_000, " (Synchronize)", "sync"), (4, 19_999, "", "runtime")]),
     ],
 )  # fmt: skip
-def test_lost_names_of_calls(export, opened, version, kind, length, name, category):
+def test_lost_names_of_calls(export, opened, version, given):
     """What they led to says what they do; where the type of a wait tells nothing, long ones block the host."""
     export.row("META_DATA_EXPORT", name="EXPORT_SCHEMA_VERSION", value=version)
     export.kernel("k", 0, 10, 1)
     export.call("cudaMalloc_v3020", 10, 12, 2)
-    for number, lost in ((3, 900), (4, 901)):
-        export.call("", 30_000 * number, 30_000 * number + length, number)
-        export.tables[RUNTIME][-1]["nameId"] = lost
-    if kind is None:
-        export.kernel("k", 90_003, 90_006, 3)
-    else:
-        export.work(SYNC, 90_001, 90_000 + length, 3, contextId=1, syncType=kind)
+    expected = []
+    for number, (kind, length, name, category) in enumerate(given, 3):
+        start = 30_000 * number
+        # A name per case, as what most calls of a name led to is what all of them do; and one that led to nothing.
+        for lost, correlation, begun in ((900 + number, number, start), (950 + number, 100 + number, start + 25_000)):
+            export.call("", begun, begun + (length if lost < 950 else 8), correlation)
+            export.tables[RUNTIME][-1]["nameId"] = lost
+        if kind is None:
+            export.kernel("k", start + 3, start + 6, number)
+        else:
+            export.work(SYNC, start + 1, start + length, number, contextId=1, syncType=kind)
+        expected += [(f"#{900 + number}{name}", category), (f"#{950 + number}", "runtime")]
     trace = opened(export)
-    assert rows(trace, "SELECT name, category FROM events WHERE name LIKE '#%' ORDER BY ts") == [
-        (f"#900{name}", category), ("#901", "runtime"),
-    ]  # fmt: skip
+    assert rows(trace, "SELECT name, category FROM events WHERE name LIKE '#%' ORDER BY ts") == expected
 
 
 def test_an_export_without_events_says_so(export, tmp_path):

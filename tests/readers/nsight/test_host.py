@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from readers.conformance import check_invariants, open_fresh
+from readers.conformance import check_sample, open_fresh
 from readers.nsight.database import (
     DOMAIN,
     MARK,
@@ -24,6 +24,8 @@ from stepscope.analyses.idle.queue_times import queue_times
 from stepscope.model.errors import MissingInputError
 from support import Facts
 
+pytestmark = pytest.mark.series
+
 
 @pytest.fixture
 def export():
@@ -31,10 +33,10 @@ def export():
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(tmp_path, request):
     def open_export(export: Export):
         trace = open_fresh(export.sqlite(tmp_path / "unknown"))
-        check_invariants(trace)
+        check_sample(trace, request.node.nodeid)
         return trace
 
     return open_export
@@ -240,12 +242,14 @@ def test_payloads_that_several_layouts_fit_differently_tell_nothing(export, open
     assert rows(opened(export), "SELECT collective, bytes FROM collectives") == [("all_reduce", None)]
 
 
-@pytest.mark.parametrize("payload", [{"binaryData": b"\x01"}, {"jsonText": "{broken"}, {"jsonText": "[1]"}, {}])
-def test_payloads_that_can_not_be_read(export, opened, payload):
+def test_payloads_that_can_not_be_read(export, opened):
     nccl(export)
-    collective(export, "ncclAllReduce", 20, 40, **payload)
-    launch(export, 25, 1)
-    assert rows(opened(export), 'SELECT "group", bytes FROM collectives') == [("default", None)]
+    payloads = [{"binaryData": b"\x01"}, {"jsonText": "{broken"}, {"jsonText": "[1]"}, {}]
+    for number, payload in enumerate(payloads):
+        collective(export, "ncclAllReduce", 100 * number + 20, 100 * number + 40, **payload)
+        launch(export, 100 * number + 25, number + 1)
+    found = rows(opened(export), 'SELECT "group", bytes FROM collectives')
+    assert found == [("default", None)] * len(payloads)
 
 
 def test_only_calls_of_the_operating_system_count(export, opened):

@@ -13,6 +13,7 @@ import pytest
 
 from readers.conformance import assert_same, check_invariants, open_fresh, packings, tables
 from readers.nsight.database import Export, write
+from series import series
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.readers.nsight.reader import NsightReader
@@ -21,9 +22,24 @@ from stepscope.readers.sqlite.columns import Columns
 from stepscope.readers.sqlite.tables import SqliteTables
 from support import shared
 
+#: Packed once and twice, spread so that a sample has a stream, the zip that holds other files, and what is nested.
+PACKINGS = ("gz", "two gz members", "bz2", "zip", "xz", "gz in zip")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The export as a database, and its tables."""
+    path = every_kind().sqlite(tmp_path_factory.mktemp("plain") / "export.sqlite")
+    with open_fresh(path) as trace:
+        return path, tables(trace)
+
 
 @pytest.fixture
 def export():
+    return every_kind()
+
+
+def every_kind() -> Export:
     """Enough of everything that every kind of table is there."""
     export = Export()
     for index in range(20):
@@ -35,13 +51,12 @@ def export():
 
 
 @pytest.mark.parametrize("kind", ["parquet", "file", "stream"])
-def test_folders_of_tables_give_the_same(export, kind, tmp_path):
-    with open_fresh(export.sqlite(tmp_path / "export.sqlite")) as expected:
-        folder = export.folder(tmp_path / "report_dir", kind)
-        assert NsightReader().sniff(folder, b"") == YES
-        with open_fresh(folder) as trace:
-            check_invariants(trace)
-            assert_same(tables(expected), tables(trace))
+def test_folders_of_tables_give_the_same(export, kind, plain, tmp_path):
+    folder = export.folder(tmp_path / "report_dir", kind)
+    assert NsightReader().sniff(folder, b"") == YES
+    with open_fresh(folder) as trace:
+        check_invariants(trace)
+        assert_same(plain[1], tables(trace))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "stream"])
@@ -90,16 +105,18 @@ def test_text_that_is_no_utf8_is_replaced_and_said(export, tmp_path, kind):
     assert "StringIds (text of value that is no UTF-8)" in line["message"]
 
 
-def test_every_packing_gives_the_same_tables(export, tmp_path):
-    plain = export.sqlite(tmp_path / "export.sqlite")
-    with open_fresh(plain) as trace:
-        first = tables(trace)
-    for packing, packed in packings(plain.read_bytes()).items():
-        target = tmp_path / "unknown"
-        target.write_bytes(packed)
-        with open_fresh(target) as trace:
-            assert_same(first, tables(trace))
-            assert len(trace.notes) == (packing == "zip"), packing
+@pytest.mark.parametrize("packing", series(PACKINGS, 3))
+def test_every_packing_gives_the_same_tables(packing, plain, tmp_path):
+    path, expected = plain
+    target = tmp_path / "unknown"
+    target.write_bytes(packings(path.read_bytes())[packing])
+    with open_fresh(target) as trace:
+        assert_same(expected, tables(trace))
+        assert len(trace.notes) == (packing == "zip")
+
+
+def test_the_packings_are_all_there_are():
+    assert set(packings(b"some")) == set(PACKINGS)
 
 
 def test_the_store_gives_the_same_tables(tmp_path):
@@ -173,16 +190,16 @@ def with_nsys(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Non
     monkeypatch.setenv("PATH", str(folder))
 
 
-def test_a_report_is_converted_where_nsys_is(export, tmp_path, monkeypatch):
-    exported = export.sqlite(tmp_path / "elsewhere.sqlite")
+def test_a_report_is_converted_where_nsys_is(plain, tmp_path, monkeypatch):
+    exported, expected = plain
     with_nsys(
         tmp_path / "bin", monkeypatch,
         f"assert arguments[0] == 'export'\nshutil.copy({str(exported)!r}, arguments[arguments.index('--output') + 1])",
     )  # fmt: skip
     report = tmp_path / "-job.nsys-rep"
     report.write_bytes(b"something")
-    with open_fresh(exported) as expected, open_fresh(report) as trace:
-        assert_same(tables(expected), tables(trace))
+    with open_fresh(report) as trace:
+        assert_same(expected, tables(trace))
 
 
 def test_a_report_that_nsys_can_not_convert(tmp_path, monkeypatch):

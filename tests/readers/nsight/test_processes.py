@@ -6,6 +6,7 @@ import pytest
 
 from readers.conformance import assert_same, check_invariants, check_splits, open_fresh, tables
 from readers.nsight.database import KERNEL, PUSH_POP, RUNTIME, Export, global_tid
+from series import WHOLE, rounds
 from stepscope.analyses.registry import analyses
 from stepscope.ingest import Options, open_trace
 from stepscope.simulate import SimJob, simulate
@@ -25,29 +26,35 @@ def two_processes(devices: tuple[int, int] = (1, 0)) -> Export:
     return export
 
 
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """The export of both processes, open."""
+    with open_fresh(two_processes().sqlite(tmp_path_factory.mktemp("two") / "export.sqlite")) as trace:
+        yield trace
+
+
 def names(trace, rank):
     return {row["name"] for row in trace.rank(rank).sql("SELECT name FROM events").to_pylist()}
 
 
-def test_each_process_is_a_rank_in_the_order_of_their_devices(tmp_path):
-    with open_fresh(two_processes().sqlite(tmp_path / "export.sqlite")) as trace:
-        assert trace.ranks == (0, 1)
-        assert names(trace, 0) == {"cudaLaunchKernel", "of 8", "range of 8", "poll"}
-        assert names(trace, 1) == {"cudaLaunchKernel", "of 7", "range of 7"}
-        assert [trace.recordings[rank].part for rank in trace.ranks] == ["", "process 7"]
-        assert trace.recordings[0].parts == ("process 7",)
-        check_invariants(trace)
-        linked = "SELECT rank, name, device, launch IS NOT NULL AS l FROM kernels ORDER BY rank"
-        assert [tuple(row.values()) for row in trace.sql(linked).to_pylist()] == [
-            (0, "of 8", 0, True),
-            (1, "of 7", 1, True),
-        ]
-        labels = "SELECT rank, label FROM tracks WHERE kind = 'host' AND thread IN ('7', '8') ORDER BY rank"
-        assert [row["label"] for row in trace.sql(labels).to_pylist()] == ["main 8", "main 7"]
-        codes = trace.sql("SELECT rank, code, count FROM health WHERE code LIKE 'processes%'").to_pylist()
-        assert codes == [{"rank": 0, "code": "processes-split", "count": 2}]
-        origin = [trace.recordings[rank].origin_unix_ns - 1_700_000_000_000_000_000 for rank in trace.ranks]
-        assert origin == [79, 69]
+def test_each_process_is_a_rank_in_the_order_of_their_devices(two):
+    assert two.ranks == (0, 1)
+    assert names(two, 0) == {"cudaLaunchKernel", "of 8", "range of 8", "poll"}
+    assert names(two, 1) == {"cudaLaunchKernel", "of 7", "range of 7"}
+    assert [two.recordings[rank].part for rank in two.ranks] == ["", "process 7"]
+    assert two.recordings[0].parts == ("process 7",)
+    check_invariants(two)
+    linked = "SELECT rank, name, device, launch IS NOT NULL AS l FROM kernels ORDER BY rank"
+    assert [tuple(row.values()) for row in two.sql(linked).to_pylist()] == [
+        (0, "of 8", 0, True),
+        (1, "of 7", 1, True),
+    ]
+    labels = "SELECT rank, label FROM tracks WHERE kind = 'host' AND thread IN ('7', '8') ORDER BY rank"
+    assert [row["label"] for row in two.sql(labels).to_pylist()] == ["main 8", "main 7"]
+    codes = two.sql("SELECT rank, code, count FROM health WHERE code LIKE 'processes%'").to_pylist()
+    assert codes == [{"rank": 0, "code": "processes-split", "count": 2}]
+    origin = [two.recordings[rank].origin_unix_ns - 1_700_000_000_000_000_000 for rank in two.ranks]
+    assert origin == [79, 69]
 
 
 def test_processes_that_all_see_device_0_are_ordered_by_the_gpu_they_mean(tmp_path):
@@ -61,15 +68,11 @@ def test_processes_that_all_see_device_0_are_ordered_by_the_gpu_they_mean(tmp_pa
 
 
 @pytest.mark.parametrize("kind", ["parquet", "file", "stream"])
-def test_folders_are_told_apart_likewise(kind, tmp_path):
-    export = two_processes()
-    with (
-        open_fresh(export.sqlite(tmp_path / "export.sqlite")) as one,
-        open_fresh(export.folder(tmp_path / "folder", kind)) as other,
-    ):
+def test_folders_are_told_apart_likewise(kind, two, tmp_path):
+    with open_fresh(two_processes().folder(tmp_path / "folder", kind)) as other:
         assert other.ranks == (0, 1)
-        for rank in one.ranks:
-            assert_same(tables(one.rank(rank)), tables(other.rank(rank)))
+        for rank in two.ranks:
+            assert_same(tables(two.rank(rank)), tables(other.rank(rank)))
 
 
 def test_one_process_with_two_gpus_is_one_rank(tmp_path):
@@ -133,8 +136,9 @@ def test_rows_without_a_process_belong_to_the_first(tmp_path):
         assert trace.sql("SELECT rank, count(*) AS c FROM counters GROUP BY 1").to_pylist() == [{"rank": 0, "c": 1}]
 
 
+@pytest.mark.series
 def test_a_simulated_host_is_the_same_as_its_ranks(tmp_path):
-    job = SimJob(ranks=2, steps=2, layers=1, with_stack=True)
+    job = SimJob(ranks=2, steps=rounds(2, 1), layers=1, with_stack=WHOLE)
     simulate(job, tmp_path / "single", "nsight")
     simulate(job, tmp_path / "host.sqlite", "nsight-host")
     # Sessions start at different times, and ids of strings differ; what the tables say does not.
