@@ -71,7 +71,7 @@ def test_timelines_move_together_by_keyboard(chromium: browser.Browser, where: s
     page.press("Enter")
     page.eventually('!!document.querySelector(\'.pair a[href*="base/"][href*="event="]\')')
     page.run("stepscopePair.boards[1].select(0, stepscopePair.boards[1].view.from, stepscopePair.boards[1].view.to)")
-    page.eventually("document.querySelectorAll('.pair .grid tbody tr').length > 1")
+    page.eventually("document.querySelectorAll('.pair .table tbody tr').length > 1")
     page.press("Escape")
     page.eventually(f"Math.abs({SPAN} - {before}) < 1 && {TOGETHER}")
     assert page.complaints() == []

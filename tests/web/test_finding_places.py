@@ -140,3 +140,26 @@ def test_of_a_snapshot_the_allocation_and_the_moment(chromium: browser.Browser, 
         )
         assert page.complaints() == []
         page.close()
+
+
+def test_blocks_and_segments_by_mouse_and_keyboard(chromium: browser.Browser, tmp_path: Path) -> None:
+    simulate(SimJob(steps=2, layers=1), tmp_path, "memsnapshot")
+    with viewed(tmp_path) as address:
+        page = opened(chromium, address, "#/memory?tab=segments")
+        page.eventually("!!document.querySelector('.segments g rect')")
+        largest = rows(address, "SELECT segment, address, kind FROM segments ORDER BY bytes DESC, address LIMIT 1")[0]
+        blocks = rows(address, f"SELECT address, state FROM blocks WHERE segment = {largest[0]} ORDER BY address")
+        said = "document.querySelector('.segments .details')?.textContent ?? ''"
+        click = "new MouseEvent('click', {bubbles: true})"
+        for at, (place, state) in enumerate(blocks[:2]):
+            page.run(f"document.querySelectorAll('.segments g rect')[{at}].dispatchEvent({click})")
+            page.eventually(f"({said}).includes({f'At {place:#x},'!r})")
+            assert state in page.run(said)
+        page.run("document.querySelector('.segments svg').focus()")
+        page.press("Enter")
+        page.eventually(f"({said}).includes({f'at {largest[1]:#x}'!r})")
+        assert f"of {len(blocks)} blocks" in page.run(said)
+        assert largest[2] in page.run(said)
+        page.press("ArrowRight")
+        page.eventually(f"({said}).includes({f'At {blocks[0][0]:#x},'!r})")
+        page.close()

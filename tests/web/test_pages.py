@@ -140,7 +140,11 @@ def test_slow_ranks_and_stages_of_a_pipeline(chromium: browser.Browser, tmp_path
         page.eventually("window.stepscopePipeline?.store.pending === 0 && stepscopePipeline.stats.drawn > 0")
         labels = page.run("[...document.querySelectorAll('.pair .tl-name')].map(name => name.textContent)")
         assert labels == ["stage 0 · rank 0", "stage 1 · rank 1"]
-        assert page.run("document.querySelectorAll('.pair .grid tbody tr').length") == 2
+        page.eventually("document.querySelectorAll('.pair .table tbody tr').length === 2")
+        page.run(
+            "[...document.querySelectorAll('.pair th button')].find(b => b.textContent.startsWith('idle')).click()"
+        )
+        page.eventually("!!document.querySelector('.pair th[aria-sort]')")
         if (path := axe()) is not None:
             page.run(path.read_text(encoding="utf-8") + "; true")
             assert violations(page) == []

@@ -2,10 +2,11 @@ import "../timeline/timeline.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Failure } from "../components/Failure";
-import { duration, percent } from "../components/format";
+import { DataTable } from "../components/DataTable";
+import { duration } from "../components/format";
 import { useTable } from "../components/TablePanel";
 import { useAnswer } from "../components/useAnswer";
-import type { Table } from "../data/types";
+import type { Column, Table } from "../data/types";
 import { href } from "../shell/router";
 import { Axis } from "../timeline/Axis";
 import { Board } from "../timeline/board";
@@ -123,31 +124,27 @@ function Opened({ board, steps, ranks }: { board: PipelineBoard; steps: Steps["s
   );
 }
 
+/** Columns of `step_budget` that tell what a stage did. */
+const SPENT = ["total_ns", "compute_ns", "exposed_copy_ns", "exposed_comm_ns", "idle_ns"];
+const STAGE: Column[] = [
+  { name: "stage", type: "int64", unit: "", description: "Position in the pipeline." },
+  { name: "rank", type: "int64", unit: "", description: "Rank that computes it." },
+];
+const BUBBLE: Column[] = [
+  { name: "bubble_ns", type: "int64", unit: "ns", description: "Exposed communication and idle time: at most so much of the step is its bubble." },
+  { name: "bubble_share", type: "double", unit: "share", description: "bubble_ns as a share of the step." },
+];
+
 /** What each stage did in the step, as in `step_budget`. */
 function Stages({ ranks, step }: { ranks: number[]; step: number }) {
   const { table } = useTable("step_budget");
   if (!table) return null;
-  const at = Object.fromEntries(table.columns.map((column, i) => [column.name, i]));
-  const rows = ranks.flatMap((rank, stage) => table.rows.filter((row) => row[at["rank"]!] === rank && row[at["step"]!] === step).map((row) => ({ stage, row })));
-  const number = (row: Table["rows"][number], name: string) => Number(row[at[name]!] ?? 0);
-  return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Stages of the step">
-      <table class="grid">
-        <thead><tr><th scope="col">stage</th><th scope="col" class="n">rank</th><th scope="col" class="n">step</th><th scope="col" class="n">computing</th><th scope="col" class="n">exposed copy</th><th scope="col" class="n">exposed communication</th><th scope="col" class="n">idle</th><th scope="col" class="n">bubble, at most</th></tr></thead>
-        <tbody>
-          {rows.map(({ stage, row }) => {
-            const [total, bubble] = [number(row, "total_ns"), number(row, "exposed_comm_ns") + number(row, "idle_ns")];
-            return (
-              <tr>
-                <th scope="row">{stage}</th><td class="n">{String(row[at["rank"]!])}</td><td class="n">{duration(total)}</td>
-                <td class="n">{duration(number(row, "compute_ns"))}</td><td class="n">{duration(number(row, "exposed_copy_ns"))}</td>
-                <td class="n">{duration(number(row, "exposed_comm_ns"))}</td><td class="n">{duration(number(row, "idle_ns"))}</td>
-                <td class="n">{duration(bubble)}, {percent(total ? bubble / total : 0)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
-  );
+  const at = (name: string) => table.columns.findIndex((column) => column.name === name);
+  const rows = ranks.flatMap((rank, stage) => table.rows.filter((row) => row[at("rank")] === rank && row[at("step")] === step).map((row) => {
+    const number = (name: string) => Number(row[at(name)] ?? 0);
+    const [total, bubble] = [number("total_ns"), number("exposed_comm_ns") + number("idle_ns")];
+    return [stage, rank, ...SPENT.map(number), bubble, total ? bubble / total : 0];
+  }));
+  const columns = [...STAGE, ...SPENT.map((name) => table.columns[at(name)]!), ...BUBBLE];
+  return <DataTable name="stages of the step" table={{ columns, rows, description: "A stage of the pipeline in the chosen step." }} alike={/_ns$/} />;
 }

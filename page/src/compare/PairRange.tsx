@@ -1,10 +1,19 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { DataTable } from "../components/DataTable";
 import { duration } from "../components/format";
 import { getJson, offline } from "../data/client";
+import type { Column, Value } from "../data/types";
 import { words } from "../timeline/Tip";
 import type { RangeBudget } from "../timeline/types";
 import type { Pair } from "./pair";
+
+const COLUMNS: Column[] = [
+  { name: "part", type: "string", unit: "", description: "What the devices did, or why they were idle." },
+  { name: "base_ns", type: "int64", unit: "ns", description: "Time of the base's devices in the range, their mean." },
+  { name: "new_ns", type: "int64", unit: "ns", description: "That of the new one's." },
+  { name: "diff_ns", type: "int64", unit: "ns", description: "The new one's less the base's." },
+];
 
 interface Range {
   from: number;
@@ -33,28 +42,19 @@ export function PairRange({ pair, range }: { pair: Pair; range: Range }) {
   }, [from, to]);
   const sums = budgets.value.map(meanOf);
   const names = [...new Set(sums.flatMap((one) => [...one.keys()]))];
+  const named = (column: Column, value: Value) => {
+    if (column.name !== "part") return undefined;
+    const label = base.info.shares.indexOf(String(value));
+    return <>{label < 0 ? null : <i class="tl-key" style={{ background: base.palette.share(label) }} />}{words(String(value))}</>;
+  };
   return (
     <>
       <p>Range: <strong>{duration(to - from)}</strong>, from {duration(from)} to {duration(to)} <button type="button" onClick={() => { base.range.value = null; base.redraw(); }}>Clear</button></p>
       {names.length ? (
-        <div class="scroll" tabIndex={0} role="group" aria-label="What the devices did in the range">
-          <table class="grid">
-            <thead><tr><th scope="col">in the range</th><th scope="col" class="n">base</th><th scope="col" class="n">new</th><th scope="col" class="n">difference</th></tr></thead>
-            <tbody>
-              {names.map((name) => {
-                const [one, other] = sums.map((sum) => sum.get(name) ?? 0) as [number, number];
-                const label = base.info.shares.indexOf(name);
-                return (
-                  <tr>
-                    <th scope="row">{label < 0 ? null : <i class="tl-key" style={{ background: base.palette.share(label) }} />}{words(name)}</th>
-                    <td class="n">{duration(one)}</td><td class="n">{duration(other)}</td>
-                    <td class="n">{other > one ? "+" : ""}{duration(other - one)}</td>
-                  </tr>
-                );
-              })}
-            </tbody>
-          </table>
-        </div>
+        <DataTable
+          name="devices in the range" alike={/_ns$/} cell={named}
+          table={{ columns: COLUMNS, description: "", rows: names.map((name) => { const [one, other] = sums.map((sum) => sum.get(name) ?? 0) as [number, number]; return [name, one, other, other - one]; }) }}
+        />
       ) : null}
     </>
   );

@@ -1,8 +1,14 @@
+import { DataTable } from "../components/DataTable";
 import { duration } from "../components/format";
-import type { ComparisonHead, SideName } from "../data/types";
+import type { Column, ComparisonHead, SideName } from "../data/types";
 
 const [LEFT, WIDTH, ROW] = [52, 560, 34];
 const SIDES: readonly SideName[] = ["base", "new"];
+const COLUMNS: Column[] = [
+  { name: "side", type: "string", unit: "", description: "Recording: the base or the new one." },
+  { name: "step", type: "int64", unit: "id", description: "Number of the step." },
+  { name: "length_ns", type: "int64", unit: "ns", description: "From its start to that of the next one, or its end." },
+];
 
 /** How long each step took: a dot per step, a line at the median. */
 export function StepStrip({ sides, times }: { sides: ComparisonHead["sides"]; times: ComparisonHead["step_time"] }) {
@@ -33,14 +39,7 @@ export function StepStrip({ sides, times }: { sides: ComparisonHead["sides"]; ti
       </svg>
       <details class="lesser">
         <summary>Steps as a table</summary>
-        <div class="scroll" tabIndex={0} role="group" aria-label="Steps">
-          <table class="grid">
-            <thead><tr><th scope="col">side</th><th scope="col" class="n">step</th><th scope="col" class="n">length</th></tr></thead>
-            <tbody>
-              {SIDES.flatMap((side) => sides[side].moments.map(([step, from, to]) => <tr><th scope="row">{side}</th><td class="n">{step}</td><td class="n">{duration(to - from)}</td></tr>))}
-            </tbody>
-          </table>
-        </div>
+        <DataTable name="steps" table={{ columns: COLUMNS, rows: SIDES.flatMap((side) => sides[side].moments.map(([step, from, to]) => [side, step, to - from])), description: "" }} />
       </details>
     </figure>
   );

@@ -2,6 +2,8 @@ import type { BarsBlock, Block, GridBlock, LineBlock, Section } from "../data/ty
 import { href } from "../shell/router";
 import { Budget } from "./Budget";
 
+const AS_TABLE = "As a table to sort, filter and take along";
+
 /** A section of the report as every output has it: lines, bars and small tables. */
 export function SectionView({ section }: { section: Section }) {
   return (
@@ -18,7 +20,7 @@ export function Blocks({ blocks, title }: { blocks: Block[]; title: string }) {
   return (
     <>
       {lines.length ? <ul class="lines">{lines.map((line) => <Line line={line} />)}</ul> : null}
-      {others.map((block) => (block.kind === "bars" ? <Budget rows={block.rows} /> : <Grid grid={block} title={title} />))}
+      {others.map((block) => (block.kind === "bars" ? <><Budget rows={block.rows} /><p class="aside"><a href={href("tables", { table: "step_budget" })}>{AS_TABLE}</a></p></> : <Grid grid={block} title={title} />))}
     </>
   );
 }
@@ -62,8 +64,8 @@ export function Grid({ grid, title }: { grid: GridBlock; title: string }) {
           </tbody>
         </table>
       </div>
-      {grid.hidden && grid.table ? (
-        <p class="aside"><a href={href("tables", { table: grid.table })}>{grid.hidden.toLocaleString("en-US")} more rows</a></p>
+      {grid.table ? (
+        <p class="aside"><a href={href("tables", { table: grid.table })}>{grid.hidden ? `${grid.hidden.toLocaleString("en-US")} more rows` : AS_TABLE}</a></p>
       ) : null}
     </>
   );

@@ -182,5 +182,5 @@ function LaidOutDevice({ rank, device }: { rank: number; device: number }) {
   const { found, error } = useAnswer<{ segments: Segment[] }>(`api/snapshot/segments?rank=${rank}&device=${device}`);
   if (error) return <Failure error={error} />;
   if (!found) return <p class="aside" aria-busy="true">loading segments</p>;
-  return <SegmentChart segments={found.segments} device={device} />;
+  return <SegmentChart segments={found.segments} device={device} rank={rank} />;
 }
