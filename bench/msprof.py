@@ -1,16 +1,17 @@
 """`python -m bench.msprof`: `stepscope` beside `msprof-analyze`: comparing two recordings of NPUs, and reading a job's.
 
 Comparing, both write a workbook with the same sheets. Of a job, `msprof-analyze cluster -m all` writes the times of
-steps, collectives and links, `stepscope analyze` a report as JSON with those, all its other tables and its findings.
-stepscope is measured twice: reading the recordings anew, and with all of them read before. What counts is the time of
-the processor, of all processes together, since that of the clock depends on what else the machine does; runs alternate,
-and the median of each counts.
+steps, collectives and links; `stepscope export --to ascend-cluster` writes the same tables, and `stepscope analyze` a
+report as JSON with those, all its other tables and its findings. stepscope is measured twice: reading the recordings
+anew, and with all of them read before. What counts is the time of the processor, of all processes together, since that
+of the clock depends on what else the machine does; runs alternate, and the median of each counts.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from typing import Final
 
 from bench.environments import environment
 from bench.inputs import OUT
-from bench.measure import measure
+from bench.measure import Measured, measure
 
 _PACKAGE: Final = "msprof-analyze==26.2.0"
 _SHARED: Final = Path(__file__).resolve().parents[2] / "shared" / "traces" / "ascend" / "alexnet_ddp_level1_text"
@@ -28,6 +29,7 @@ _OURS: Final = (sys.executable, "-m", "stepscope")
 #: The simulated job that is read as a whole.
 _RANKS: Final = 8
 _RANK_MB: Final = 10
+_TABLES: Final = OUT / "cluster"
 #: Columns of the table, in order.
 _TOOLS: Final = ("msprof-analyze", "stepscope, read anew", "stepscope, read before")
 
@@ -46,8 +48,9 @@ def main() -> None:
             print(f"| compare, {name} | {row(*comparing(program, sides), options.runs)} |", flush=True)
     for name, ranks in (("recorded, 2 ranks", recorded()), (f"simulated, {_RANKS} ranks of {_RANK_MB} MB",
                                                             simulated(_RANK_MB, _RANKS))):  # fmt: skip
-        if ranks:
-            print(f"| cluster, {name} | {row(*reading_job(program, ranks[0].parent), options.runs)} |", flush=True)
+        for kind, ours in (("tables", tables), ("report", report)) if ranks else ():
+            commands = cluster(program, ranks[0].parent), ours(ranks[0].parent)
+            print(f"| cluster {kind}, {name} | {row(*commands, options.runs)} |", flush=True)
 
 
 def recorded() -> list[Path]:
@@ -76,29 +79,41 @@ def comparing(program: Path, sides: Sequence[Path]) -> tuple[list[str], list[str
     )
 
 
-def reading_job(program: Path, folder: Path) -> tuple[list[str], list[str]]:
-    """The commands that read all ranks of a job: of msprof-analyze, and of stepscope with what was read before."""
-    return (
-        [str(program), "cluster", "-m", "all", "-d", str(folder), "-o", str(OUT / "msprof-results")],
-        [*_OURS, "analyze", str(folder), "--json", str(OUT / "cluster.json")],
-    )
+def cluster(program: Path, folder: Path) -> list[str]:
+    """The command of msprof-analyze that reads all ranks of a job."""
+    return [str(program), "cluster", "-m", "all", "-d", str(folder), "-o", str(OUT / "msprof-results")]
+
+
+def tables(folder: Path) -> list[str]:
+    """The command that writes the same tables, with what was read before."""
+    return [*_OURS, "export", str(folder), "--to", "ascend-cluster", "-o", str(_TABLES)]
+
+
+def report(folder: Path) -> list[str]:
+    """The command that writes a report, with what was read before."""
+    return [*_OURS, "analyze", str(folder), "--json", str(OUT / "cluster.json")]
 
 
 def row(theirs: list[str], ours: list[str], runs: int) -> str:
     """Processor time and memory of each tool, as cells of a table."""
     ours = [*ours, "--store", str(OUT / "compared")]
     commands = (theirs, [*ours, "--no-cache"], ours)
-    measure(ours)
+    _measured(ours)
     seconds: list[list[float]] = [[] for _ in commands]
     peaks = [0.0] * len(commands)
     for _ in range(runs):
         for i, command in enumerate(commands):
             before = _children()
-            peaks[i] = max(peaks[i], measure(command).peak_mb)
+            peaks[i] = max(peaks[i], _measured(command).peak_mb)
             seconds[i].append(_children() - before)
     medians = [statistics.median(one) for one in seconds]
     cells = [f"{medians[0]:.1f} s", *(f"{one:.1f} s ({medians[0] / one:.1f} times as fast)" for one in medians[1:])]
     return " | ".join([*cells, ", ".join(f"{peak:.0f}" for peak in peaks) + " MB"])
+
+
+def _measured(command: Sequence[str]) -> Measured:
+    shutil.rmtree(_TABLES, ignore_errors=True)  # a folder that is there already is not written into
+    return measure(command)
 
 
 def _children() -> float:

@@ -136,10 +136,16 @@ NAMES_OF_DEFINITIONS = {
 }
 
 
+def files(folder: str, pattern: str) -> list[Path]:
+    """The project's files in a folder; what benchmarks left in `bench/out`, other tools among it, is none of them."""
+    found = sorted((ROOT / folder).rglob(pattern))
+    return [path for path in found if path.relative_to(ROOT).parts[:2] != ("bench", "out")]
+
+
 @cache
 def texts() -> dict[str, str]:
     """The project's texts but this one, by their names."""
-    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in SUFFIXES]
+    paths = [path for folder in FOLDERS for path in files(folder, "*") if path.suffix in SUFFIXES]
     here = Path(__file__).resolve()
     return {
         path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -178,7 +184,7 @@ def test_names_say_what_they_are_of() -> None:
     all_names = NAMES | NAMES_OF_DEFINITIONS
     # To look for the words takes a tenth of the time of reading the code.
     any_of_them = re.compile(rf"(?<![a-z])_*({'|'.join(all_names)})s?_*(?![a-z_0-9])", re.IGNORECASE)
-    for path in sorted(path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.py")):
+    for path in sorted(path for folder in ("src", "tests", "bench") for path in files(folder, "*.py")):
         text = path.read_text(encoding="utf-8")
         if not any_of_them.search(f"{path.stem}\n{text}"):
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -13,7 +13,9 @@ import typer
 from stepscope.cli.options import NoCache, PathList, Ranks, Run, Span, Steps, Store
 
 if TYPE_CHECKING:
+    from stepscope.cli.opening import OpenOptions
     from stepscope.model.trace import Trace
+    from stepscope.reports.exports.ascend_rank import RankSums
 
 
 class Target(str, Enum):
@@ -84,8 +86,14 @@ def export(
     from stepscope.reports.exports import folded
     from stepscope.reports.selection import chosen_ranks, steps_of_rank
 
+    if to is Target.ascend_cluster:
+        _refuse_parts(since, until, category)
+        opening: OpenOptions = {"cache": not no_cache, "store": store, "run": run, "span": span}
+        _to_folder(output, lambda folder: _write_cluster(paths, folder, rank or [], step or [], opening))
+        typer.echo(f"wrote {output}", err=True)
+        return
     limits = Filter(None, _time("--from", since), _time("--until", until), _categories(category or []))
-    if to not in (Target.parquet, Target.ascend_cluster):
+    if to is not Target.parquet:
         check_output(output, paths)
     with open_input(paths, cache=not no_cache, store=store, run=run, span=span) as trace:
         ranks = chosen_ranks(trace, rank or [])
@@ -100,12 +108,6 @@ def export(
             from stepscope.reports.exports import parquet
 
             _to_folder(output, lambda folder: parquet.write(traces, folder))
-        elif to is Target.ascend_cluster:
-            from stepscope.reports.exports import ascend_cluster
-
-            _refuse_parts(since, until, category)
-            ones = [trace.rank(number) for number in ranks]
-            _to_folder(output, lambda folder: ascend_cluster.write(ones, folder, step))
         elif to is Target.chrome:
             from stepscope.reports.exports import chrome
 
@@ -124,6 +126,29 @@ def _to_folder(output: Path | None, write: Callable[[Path], None]) -> None:
         raise UserError("an export of several files is written into a folder", hint="give --output DIR")
     with writing_folder(output) as temporary:
         write(temporary)
+
+
+def _write_cluster(paths: list[Path], folder: Path, wanted: list[int], steps: list[int], options: OpenOptions) -> None:
+    """Write the cluster outputs from the profiler's sums, where these can be read alone, else from whole recordings."""
+    from contextlib import ExitStack
+
+    from stepscope.cli.opening import open_input, open_summed, progress
+    from stepscope.reports.exports import ascend_cluster
+    from stepscope.reports.exports.ascend_rank import sums_of
+    from stepscope.reports.selection import ranks_of
+
+    with ExitStack() as stack:
+        job = open_summed(paths, by_step=bool(steps), **options) or stack.enter_context(open_input(paths, **options))
+        ranks = ranks_of(tuple(job.ranks), wanted)
+        show = stack.enter_context(progress("reading"))
+
+        def sums() -> Iterator[RankSums]:
+            for done, number in enumerate(ranks):
+                show(f"rank {number}", done, len(ranks))
+                with job.rank(number) as one:
+                    yield sums_of(number, one, steps or None)
+
+        ascend_cluster.write(sums(), folder, steps)
 
 
 def _refuse_parts(since: str | None, until: str | None, category: list[str] | None) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from stepscope.model.process.leaving import before_leaving
 
 if TYPE_CHECKING:
+    from stepscope.ingest.summed import SummedJob
     from stepscope.ingest.workers import MakeWorkers
     from stepscope.model.trace import Trace
 
@@ -66,6 +67,31 @@ def open_input(
             cache=cache, store=store, report=report, say=_say, run=run, span=span, workers=workers, locked=locked
         )
         return open_trace(paths, options)
+
+
+def open_summed(
+    paths: Sequence[Path],
+    *,
+    cache: bool,
+    store: Path | None,
+    run: str | None = None,
+    span: int | None = None,
+    by_step: bool = False,
+) -> SummedJob | None:
+    """The ranks of a job whose profiler's sums can be read without events; None if they can't.
+
+    Args:
+        paths: The files and folders.
+        cache: For ranks that have to be read as a whole; as for `open_input`.
+        store: The same.
+        run: Which run to open; None for the last.
+        span: Which recording of each rank to open; None for the last that most ranks have.
+        by_step: Whether kernels are asked for by step.
+    """
+    from stepscope.ingest import Options
+    from stepscope.ingest.summed import summed_job
+
+    return summed_job(paths, Options(cache=cache, store=store, say=_say, run=run, span=span), by_step)
 
 
 def _say(sentence: str) -> None:

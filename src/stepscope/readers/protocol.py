@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from stepscope.model.recording import Recording
+from stepscope.model.sums.rank import Glance, RankSummaries
 from stepscope.store.staging import Staging
 
 #: Results of `sniff`: a file is certainly not, possibly or certainly of a reader's kind.
@@ -63,5 +64,22 @@ class Reader(Protocol):
 
         Raises:
             UnusableInputError: Nothing in the input can be used.
+        """
+        ...
+
+
+@runtime_checkable
+class SummaryReader(Protocol):
+    """What a reader has besides whose recordings hold the profiler's sums in files of their own."""
+
+    def glance(self, source: Source) -> Glance | None:
+        """Whose recording it is and when it was made; None where only reading it as a whole tells."""
+        ...
+
+    def summaries(self, source: Source) -> RankSummaries:
+        """The sums of a recording that `glance` knows, without its events.
+
+        Raises:
+            UnusableInputError: They can't be read alone: a file that they come from is not whole.
         """
         ...

@@ -61,10 +61,19 @@ def chosen_ranks(trace: Trace, ranks: Sequence[int]) -> tuple[int, ...]:
     Raises:
         UserError: The trace does not have one of them.
     """
+    return ranks_of(trace.ranks, ranks)
+
+
+def ranks_of(known: Sequence[int], ranks: Sequence[int]) -> tuple[int, ...]:
+    """The ranks asked for, or all, of those that there are.
+
+    Raises:
+        UserError: One of them is not there.
+    """
     for rank in ranks:
-        if rank not in trace.ranks:
-            raise UserError(f"the input has no rank {rank}", hint=f"it has {_listed(trace.ranks)}")
-    return tuple(sorted(set(ranks))) or trace.ranks
+        if rank not in known:
+            raise UserError(f"the input has no rank {rank}", hint=f"it has {_listed(known)}")
+    return tuple(sorted(set(ranks))) or tuple(known)
 
 
 def steps_of_rank(trace: Trace, ranks: Sequence[int], wanted: Sequence[int]) -> dict[int, tuple[int, ...]]:

@@ -65,6 +65,16 @@ def world_size(metadata: dict[str, Any]) -> int | None:
     return value if type(value) is int and 0 < value < 2**31 else None
 
 
+def collection_window(info: dict[str, Any]) -> tuple[int, int] | None:
+    """Unix times of the recording's start and end, in ns; None if they are not recorded."""
+    end = collection_end(info)
+    begun = _dict(info.get("start_info")).get("start_monotonic")
+    ended = _dict(info.get("end_info")).get("MonotonicTimeEnd")
+    if end is None or type(begun) is not int or type(ended) is not int or not 0 <= ended - begun < end:
+        return None
+    return end - (ended - begun), end
+
+
 def collection_end(info: dict[str, Any]) -> int | None:
     """End of the recording, Unix time in ns; None if not recorded."""
     value = _dict(info.get("end_info")).get("collectionTimeEnd")
@@ -72,25 +82,29 @@ def collection_end(info: dict[str, Any]) -> int | None:
 
 
 def add_groups(staging: Staging, metadata: dict[str, Any]) -> dict[str, list[int]]:
-    """Stage the process groups; returns the ranks of each by its name.
+    """Stage the process groups; returns the ranks of each by its name."""
+    found = groups_in(metadata)
+    for name, (description, ranks) in found.items():
+        staging.connection.execute(
+            'INSERT INTO "groups" ("group", description, backend, size, ranks) VALUES (?, ?, ?, ?, ?)',
+            [name, description, "hccl", len(ranks), ranks or None],
+        )
+    return {name: ranks for name, (_, ranks) in found.items()}
+
+
+def groups_in(metadata: dict[str, Any]) -> dict[str, tuple[str | None, list[int]]]:
+    """Description and ranks of each process group, by its name.
 
     The name of a group is its number in the profiler's files, which is the same in all files of all ranks.
     """
-    members: dict[str, list[int]] = {}
+    found: dict[str, tuple[str | None, list[int]]] = {}
     for key, value in _dict(metadata.get("parallel_group_info")).items():
         group = _dict(value)
         listed = group.get("global_ranks")
         ranks = [r for r in listed if type(r) is int and abs(r) < 2**31] if isinstance(listed, list) else []
-        name = group_hash(str(key))
         description = group.get("group_name")
-        if name in members:
-            continue
-        members[name] = ranks
-        staging.connection.execute(
-            'INSERT INTO "groups" ("group", description, backend, size, ranks) VALUES (?, ?, ?, ?, ?)',
-            [name, None if description is None else str(description), "hccl", len(ranks), ranks or None],
-        )
-    return members
+        found.setdefault(group_hash(str(key)), (None if description is None else str(description), ranks))
+    return found
 
 
 def group_names(operations: dict[str, str], members: dict[str, list[int]]) -> dict[str, str]:

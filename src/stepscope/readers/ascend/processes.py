@@ -123,6 +123,11 @@ def _device(pid: str, label: str, python: set[str]) -> int | None:
     return int(pid) & 31 if _is_made_up(pid, python) else None
 
 
+def device_of_process(pid: str, label: str) -> int | None:
+    """The device whose work a process shows, by its id and label; None if they do not tell."""
+    return _device(pid, label, set())
+
+
 def _lanes(threads: dict[str, str], order: dict[str, float]) -> dict[str, tuple[str, int | None]]:
     """Group and plane of each row; planes belong to the group above them."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.recording import Recording
+from stepscope.model.sums.rank import Glance, RankSummaries
 from stepscope.readers.ascend import files
 from stepscope.readers.ascend.inputs import NAME
 from stepscope.readers.ascend.kinds import summary_kind, table_kind
@@ -52,6 +53,22 @@ class AscendReader:
         from stepscope.readers.ascend.read import read
 
         return read(source, staging, progress)
+
+    def glance(self, source: Source) -> Glance | None:
+        """Whose recording a folder holds and when it was made; None if no small file tells."""
+        from stepscope.readers.ascend.summary.read import glance
+
+        return glance(source)
+
+    def summaries(self, source: Source) -> RankSummaries:
+        """The sums of a folder that `glance` knows.
+
+        Raises:
+            UnusableInputError: A file that they come from is not whole.
+        """
+        from stepscope.readers.ascend.summary.read import summaries
+
+        return summaries(source)
 
 
 def _sniff_database(path: Path, head: bytes) -> int:

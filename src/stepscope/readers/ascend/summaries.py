@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
+from stepscope.model.sums.rank import SumRow
 from stepscope.readers.ascend.csvfile import CsvTable, observe_zeros
 from stepscope.readers.ascend.files import read_json
+from stepscope.readers.ascend.sum_rows import communication_rows, matrix_rows
 from stepscope.store.staging import Staging
 
 #: By file: source in `recorded`, column of the step, and columns that make up the subject.
@@ -25,8 +26,6 @@ _AI_CPU: Final = {
     f"ai_cpu_{part.lower()}_time": ((f"{part}_time(us)", 1e3), (f"{part}_time(ms)", 1e6))
     for part in ("Compute", "Memcpy", "Task", "Dispatch", "Total")
 }
-
-Row = tuple[str, str | None, str, str, float]
 
 
 def add_table(staging: Staging, table: CsvTable, kind: str) -> None:
@@ -94,41 +93,17 @@ def add_ai_cpu(staging: Staging, table: CsvTable) -> None:
 
 def add_communication(staging: Staging, path: Path) -> dict[str, str]:
     """Store the numbers of `communication.json`; returns the full group name by operation."""
-    value = _object(staging, path)
-    rows: list[Row] = []
-    groups: dict[str, str] = {}
-    for step, kind, name, operation in _operations(value):
-        bare, at, group = name.partition("@")
-        if at:
-            groups[bare] = group
-        for title, numbers in operation.items():
-            if title == "Communication Time Info":
-                rows += _numbers("communication", step, f"{kind} {name}", numbers)
-            elif isinstance(numbers, dict):
-                for transport, details in numbers.items():
-                    rows += _numbers("bandwidth", step, f"{kind} {name} {transport}", details)
-                    rows += list(_packets(step, f"{kind} {name} {transport}", details))
+    rows, groups = communication_rows(_object(staging, path))
     insert(staging, rows)
     return groups
 
 
 def add_matrix(staging: Staging, path: Path) -> None:
-    """Store the numbers of `communication_matrix.json`: a subject is an operation and a link (`0-1`).
-
-    Kinds of operations name the operation that they are about: it is stored in the metric's place.
-    """
-    rows: list[Row] = []
-    for step, kind, name, links in _operations(_object(staging, path)):
-        for link, numbers in links.items():
-            transport = numbers.get("Transport Type") if isinstance(numbers, dict) else None
-            subject = f"{kind} {name} {link} {transport or ''}".strip()
-            rows += _numbers("matrix", step, subject, numbers)
-            if isinstance(numbers, dict) and isinstance(numbers.get("Op Name"), str):
-                rows.append(("matrix operation", step or None, subject, numbers["Op Name"], 1.0))
-    insert(staging, rows)
+    """Store the numbers of `communication_matrix.json`."""
+    insert(staging, matrix_rows(_object(staging, path)))
 
 
-def insert(staging: Staging, rows: list[Row]) -> None:
+def insert(staging: Staging, rows: list[SumRow]) -> None:
     """Append rows to `recorded`."""
     if not rows:
         return
@@ -146,26 +121,3 @@ def _object(staging: Staging, path: Path) -> dict[str, Any]:
     )
     observe_zeros(staging, path)
     return value or {}
-
-
-def _operations(value: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Yield (step, p2p or collective, operation, its values)."""
-    for step, kinds in value.items():
-        for kind, operations in kinds.items() if isinstance(kinds, dict) else ():
-            for name, details in operations.items() if isinstance(operations, dict) else ():
-                if isinstance(details, dict):
-                    yield step.removeprefix("step"), kind, name, details
-
-
-def _numbers(source: str, step: str, subject: str, numbers: Any) -> Iterator[Row]:
-    for metric, value in numbers.items() if isinstance(numbers, dict) else ():
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300:
-            yield source, step or None, subject, metric, float(value)
-
-
-def _packets(step: str, subject: str, details: Any) -> Iterator[Row]:
-    sizes = details.get("Size Distribution") if isinstance(details, dict) else None
-    for size, pair in sizes.items() if isinstance(sizes, dict) else ():
-        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, (int, float)) for n in pair):
-            yield "packets", step or None, f"{subject} {size} MB", "Count", float(pair[0])
-            yield "packets", step or None, f"{subject} {size} MB", "Duration(ms)", float(pair[1])

@@ -14,9 +14,14 @@ def observe_logs(staging: Staging, path: Path) -> None:
 
     A process that writes to it, or was killed, leaves them there: <https://www.sqlite.org/wal.html>.
     """
-    logs = [path.with_name(path.name + end) for end in ("-wal", "-journal")]
-    left = [log.name for log in logs if log.exists() and log.stat().st_size]
+    left = logs_beside(path)
     staging.observe(
         "database-open", "warning", len(left), f"{path.name} was not closed: {' and '.join(left)} may have more",
         "rows that are only there are missing; open it once with sqlite3, or export the report again",
     )  # fmt: skip
+
+
+def logs_beside(path: Path) -> list[str]:
+    """The names of the logs and journals of a database that have content."""
+    logs = [path.with_name(path.name + end) for end in ("-wal", "-journal")]
+    return [log.name for log in logs if log.exists() and log.stat().st_size]

@@ -30,7 +30,7 @@ _LAST_ROW: Final = 2**63 - 1
 _PLACES: Final = 64
 _PLACE_ROWS: Final = 64
 #: Most rows of a small table.
-_SMALL: Final = 100_000
+SMALL: Final = 100_000
 #: Rows fetched at a time: enough to make calls cheap, few enough to stay in the CPU's cache.
 _BLOCK_ROWS: Final = 1 << 12
 
@@ -127,14 +127,14 @@ class SqliteTables:
         for rows in _gathered(self._rows(table, present, last + 1)):
             yield _batch(rows, present, types)
 
-    def small(self, table: str, *names: str) -> list[tuple[Any, ...]]:
-        """Stored values of a small table's columns as rows; empty if it lacks one of the columns."""
+    def small(self, table: str, *names: str, most: int = SMALL) -> list[tuple[Any, ...]]:
+        """Stored values of a small table's columns as rows, `most` at most; empty if it lacks one of the columns."""
         if not set(names) <= set(self.columns.get(table, ())):
             return []
         rows = (row[1:] for block in self._rows(table, list(names)) for row in block)
         return [
             tuple(value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in row)
-            for row in islice(rows, _SMALL)
+            for row in islice(rows, most)
         ]
 
     def close(self) -> None:

@@ -8,41 +8,42 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from stepscope.model.errors import UserError
-from stepscope.model.trace import Trace
-from stepscope.reports.exports.ascend_durations import write_durations
+from stepscope.reports.exports.ascend_durations import KernelDurations
 from stepscope.reports.exports.ascend_operations import Operation
+from stepscope.reports.exports.ascend_rank import RankSums
 from stepscope.reports.exports.ascend_sums import Group, GroupSums, Values
+from stepscope.reports.selection import chosen_steps
 
-_STEPS_SQL: Final = """
-SELECT step, metric, value FROM recorded
-WHERE source = 'steps' AND ($steps IS NULL OR step IN (SELECT unnest($steps)))
-"""
 #: Sizes of a job by the name of its dimension, the one whose neighbours have neighbouring ranks last.
 _DIMENSIONS: Final = (("DP", "data"), ("PP", "pipeline_model"), ("TP", "tensor_model"))
 
 
-def write(traces: Sequence[Trace], folder: Path, steps: Sequence[int] | None = None) -> None:
+def write(ranks: Iterable[RankSums], folder: Path, steps: Sequence[int] = ()) -> None:
     """Write the files into an existing folder.
 
     Args:
-        traces: Traces of one rank each.
+        ranks: The sums of each rank, asked for one after the other.
         folder: Where to write.
-        steps: Numbers of steps; None for all.
+        steps: Numbers of the steps that they are limited to; empty for all.
 
     Raises:
-        UserError: No rank has sums of steps or of communication.
+        UserError: No rank has sums of steps or of communication, or none has one of the steps.
     """
-    wanted = None if steps is None else [str(step) for step in steps]
-    rows: list[tuple[Trace, str, Values]] = []
-    sums = GroupSums()
-    for trace in traces:
-        rows += [(trace, step, values) for step, values in _steps(trace, wanted)]
-        sums.add(trace, wanted)
+    rows: list[_Row] = []
+    sums, kernels = GroupSums(), KernelDurations()
+    known: dict[int, set[int]] = {}
+    for rank in ranks:
+        place = _place(rank)
+        rows += [_Row(rank.rank, place, step, values) for step, values in _steps(rank)]
+        sums.add(rank)
+        kernels.add(rank)
+        known[rank.rank] = rank.steps
+    chosen_steps(known, steps)
     if not rows and not sums.groups:
         raise UserError(
             "the input has no sums of steps or communication", hint="give results of the Ascend profiler, level 1 or 2"
@@ -52,33 +53,42 @@ def write(traces: Sequence[Trace], folder: Path, steps: Sequence[int] | None = N
     _write(folder / "cluster_communication.json", {key: _by_step(found, "communication") for key, found in groups})
     _write(folder / "cluster_communication_matrix.json", {key: _by_step(found, "matrix") for key, found in groups})
     _write(folder / "communication_group.json", _listed(list(sums.groups.values())))
-    write_durations(traces, folder, steps)
+    kernels.write(folder)
 
 
-def _steps(trace: Trace, wanted: list[str] | None) -> list[tuple[str, Values]]:
+class _Row(NamedTuple):
+    """The times of a step on a rank, with the rank's place in data, pipeline and tensor parallelism."""
+
+    rank: int
+    place: list[int] | None
+    step: str
+    values: Values
+
+
+def _steps(rank: RankSums) -> list[tuple[str, Values]]:
     found: dict[str, Values] = {}
-    for row in trace.rows(_STEPS_SQL, {"steps": wanted}):
-        found.setdefault(row["step"] or "", {})[row["metric"]] = row["value"]
+    for source, step, _, metric, value in rank.sums:
+        if source == "steps":
+            found.setdefault(step or "", {})[metric] = value
     return list(found.items())
 
 
-def _write_steps(rows: list[tuple[Trace, str, Values]], pairs: list[set[int]], folder: Path) -> None:
+def _write_steps(rows: list[_Row], pairs: list[set[int]], folder: Path) -> None:
     """Rows of ranks, then rows of stages: the largest of each column over the ranks of a stage."""
-    metrics = list(dict.fromkeys(metric for _, _, values in rows for metric in values))
-    places = {trace.ranks[0]: _place(trace) for trace, _, _ in rows}
-    indices = [f"{short} Index" for short, _ in _DIMENSIONS] if any(places.values()) else []
+    metrics = list(dict.fromkeys(metric for row in rows for metric in row.values))
+    indices = [f"{short} Index" for short, _ in _DIMENSIONS] if any(row.place for row in rows) else []
+    empty = [""] * len(indices)
     with (folder / "cluster_step_trace_time.csv").open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["Step", "Type", "Index", *metrics, *indices])
-        for trace, step, values in rows:
-            rank = trace.ranks[0]
-            place: Sequence[object] = places[rank] or [""] * len(indices)
-            out.writerow([step, "rank", rank, *(values.get(metric, "") for metric in metrics), *place])
-        for step in dict.fromkeys(step for _, step, _ in rows):
-            mine = {trace.ranks[0]: values for trace, other, values in rows if other == step}
+        for rank, place, step, values in rows:
+            times = (values.get(metric, "") for metric in metrics)
+            out.writerow([step, "rank", rank, *times, *(place or empty)])
+        for step in dict.fromkeys(row.step for row in rows):
+            mine = {row.rank: row.values for row in rows if row.step == step}
             for stage in _stages(pairs, set(mine)):
                 most = [max(mine[rank].get(metric, 0.0) for rank in stage) for metric in metrics]
-                out.writerow([step, "stage", str(stage), *most, *[""] * len(indices)])
+                out.writerow([step, "stage", str(stage), *most, *empty])
 
 
 def _stages(pairs: list[set[int]], ranks: set[int]) -> list[tuple[int, ...]]:
@@ -92,15 +102,15 @@ def _stages(pairs: list[set[int]], ranks: set[int]) -> list[tuple[int, ...]]:
     return [stage for stage in stages if stage]
 
 
-def _place(trace: Trace) -> list[int] | None:
+def _place(rank: RankSums) -> list[int] | None:
     """Place of a rank in data, pipeline and tensor parallelism, if the framework's sizes are recorded."""
-    attributes = next(iter(trace.recordings.values())).attributes
+    attributes = rank.recording.attributes
     sizes = [attributes.get(f"distributed.{name}_parallel_size") for _, name in _DIMENSIONS]
     data, _, tensor = (size if type(size) is int and size > 0 else 0 for size in sizes)
     if not data or not tensor:
         return None
     # Megatron's order: tensor, data, pipeline.
-    rest, tensor_index = divmod(trace.ranks[0], tensor)
+    rest, tensor_index = divmod(rank.rank, tensor)
     pipeline_index, data_index = divmod(rest, data)
     return [data_index, pipeline_index, tensor_index]
 

@@ -3,49 +3,43 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.model.trace import Trace
+from stepscope.model.sums.kernels import KernelKey, RunDurations
+from stepscope.reports.exports.ascend_rank import RankSums
 
-#: Kernels without shapes are left out, as the tool does; collectives have none.
-_SQL: Final = """
-SELECT name, input, dtypes, output, device, avg(us) AS mean, var_samp(us) AS var, max(us) AS most, min(us) AS least
-FROM (
-    SELECT e.name, args->>'$."Input Shapes"' AS input, args->>'$."Input Data Types"' AS dtypes,
-        args->>'$."Output Shapes"' AS output, coalesce(k.device, e.rank) AS device, e.dur / 1000 AS us
-    FROM events e JOIN kernels k ON k.event = e.id
-    WHERE e.dur IS NOT NULL AND ($steps IS NULL OR k.step IN (
-        SELECT step FROM steps WHERE coalesce(number, step) IN (SELECT unnest($steps))))
-)
-WHERE coalesce(input, 'N/A') <> 'N/A' AND coalesce(dtypes, 'N/A') <> 'N/A' AND coalesce(output, 'N/A') <> 'N/A'
-GROUP BY ALL
-"""
 _TIMES: Final = tuple(f"Task Duration(us)_{name}" for name in ("mean", "var", "max", "min", "range"))
 _KEYS: Final = ("Op Name", "Input Shapes", "Input Data Types", "Output Shapes", "device_id", "node_id")
 
 
-def write_durations(traces: Sequence[Trace], folder: Path, steps: Sequence[int] | None = None) -> None:
-    """Write the file, by name, shapes, device and host; none where no kernel has shapes.
+class KernelDurations:
+    """The rows of the file, by name, shapes, device and host, rank by rank."""
 
-    Args:
-        traces: Traces of one rank each.
-        folder: Where to write.
-        steps: Numbers of steps; None for all.
-    """
-    hosts: dict[str | None, int] = {}
-    rows: list[list[Any]] = []
-    for trace in traces:
-        [recording] = trace.recordings.values()
-        node = hosts.setdefault(recording.host, len(hosts))
-        for row in trace.rows(_SQL, {"steps": None if steps is None else list(steps)}):
-            *keys, mean, var, most, least = row.values()
-            rows.append([*keys, node, mean, "" if var is None else var, most, least, most - least])
-    if not rows:
-        return
-    rows.sort(key=lambda row: row[:6])
-    with (folder / "cluster_duration_time_analysis.csv").open("w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow((*_KEYS, *_TIMES))
-        out.writerows(rows)
+    def __init__(self) -> None:
+        self._hosts: dict[str | None, int] = {}
+        self._rows: list[list[Any]] = []
+
+    def add(self, rank: RankSums) -> None:
+        """Add a rank's kernels."""
+        node = self._hosts.setdefault(rank.recording.host, len(self._hosts))
+        self._rows += [_row(key, node, durations) for key, durations in rank.kernels.items()]
+
+    def write(self, folder: Path) -> None:
+        """Write the file; none where no kernel has shapes."""
+        if not self._rows:
+            return
+        self._rows.sort(key=lambda row: row[:6])
+        with (folder / "cluster_duration_time_analysis.csv").open("w", encoding="utf-8", newline="") as file:
+            out = csv.writer(file, lineterminator="\n")
+            out.writerow((*_KEYS, *_TIMES))
+            out.writerows(self._rows)
+
+
+def _row(key: KernelKey, node: int, durations: RunDurations) -> list[Any]:
+    *keys, _ = key
+    variance = durations.variance
+    spread = durations.longest - durations.shortest
+    times = [durations.total / durations.count, durations.longest, durations.shortest, spread]
+    mean, longest, shortest, distance = (ns / 1000 for ns in times)
+    return [*keys, node, mean, "" if variance is None else variance / 10**6, longest, shortest, distance]

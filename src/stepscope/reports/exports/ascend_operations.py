@@ -21,17 +21,17 @@ def empty() -> Operation:
     return {_TIME: {}, _BANDWIDTH: {}}
 
 
-def add_number(own: Operation, words: list[str], row: dict[str, Any]) -> None:
+def add_number(own: Operation, words: list[str], source: str, metric: str, value: float) -> None:
     """Add a number of an operation on a rank: nothing, a transport, or transport and size, are in words."""
-    if row["source"] == "communication":
-        own[_TIME][row["metric"]] = row["value"]
+    if source == "communication":
+        own[_TIME][metric] = value
         return
     transport = own[_BANDWIDTH].setdefault(words[0], {_SIZES: {}})
-    if row["source"] == "bandwidth":
-        transport[row["metric"]] = row["value"]
+    if source == "bandwidth":
+        transport[metric] = value
     else:
         pair = transport[_SIZES].setdefault(words[1], [0, 0.0])
-        pair[row["metric"] != "Count"] = row["value"]
+        pair[metric != "Count"] = value
 
 
 def sum_on_ranks(operations: dict[str, Operation]) -> Operation:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from stepscope.model.trace import Trace
 from stepscope.reports.exports.ascend_operations import Operation, add_number, empty, sum_on_links, sum_on_ranks
+from stepscope.reports.exports.ascend_rank import RankSums
 
 #: Numbers by name.
 Values = dict[str, float]
 
-_SQL: Final = """
-SELECT source, step, subject, metric, value FROM recorded
-WHERE source IN ('communication', 'bandwidth', 'packets', 'matrix', 'matrix operation')
-    AND ($steps IS NULL OR step IN (SELECT unnest($steps)))
-"""
 _TOTAL: Final = "Total Op Info"
 
 
@@ -64,29 +59,27 @@ class GroupSums:
     def __init__(self) -> None:
         self.groups: dict[str, Group] = {}
 
-    def add(self, trace: Trace, steps: list[str] | None) -> None:
-        """Add a rank's sums of some steps, or all."""
-        rank = trace.ranks[0]
-        for row in trace.rows(_SQL, {"steps": steps}):
-            kind, _, what = row["subject"].partition(" ")
+    def add(self, rank: RankSums) -> None:
+        """Add a rank's sums."""
+        for source, step, subject, metric, value in rank.sums:
+            kind, _, what = subject.partition(" ")
             words = what.split(" ")
             _, at, name = words[0].rpartition("@")
             if not at:
-                continue  # the rank's own totals, over all groups
+                continue  # times of steps, and the rank's own totals, over all groups
             group = self.groups.setdefault(name, Group(name, kind))
-            step = row["step"] or ""
-            if row["source"] in ("matrix", "matrix operation"):
-                self._add_link(group, step, words, row, rank)
+            if source in ("matrix", "matrix operation"):
+                self._add_link(group, step or "", words, (source, metric, value), rank.rank)
                 continue
-            group.ranks.add(rank)
-            own = group.communication.setdefault(step, {}).setdefault(words[0], {}).setdefault(str(rank), empty())
-            add_number(own, words[1:], row)
-        for row in trace.rows('SELECT "group", any_value(ranks) AS ranks FROM groups WHERE len(ranks) > 1 GROUP BY 1'):
-            if row["group"] in self.groups:
-                self.groups[row["group"]].members = tuple(row["ranks"])
+            group.ranks.add(rank.rank)
+            operations = group.communication.setdefault(step or "", {}).setdefault(words[0], {})
+            add_number(operations.setdefault(str(rank.rank), empty()), words[1:], source, metric, value)
+        for name, members in rank.groups.items():
+            if name in self.groups:
+                self.groups[name].members = members
 
     @staticmethod
-    def _add_link(group: Group, step: str, words: list[str], row: dict[str, Any], rank: int) -> None:
+    def _add_link(group: Group, step: str, words: list[str], number: tuple[str, str, float], rank: int) -> None:
         """Add a number of a link: operation, link and transport are in words."""
         link = words[1]
         source, _, target = link.partition("-")
@@ -94,10 +87,11 @@ class GroupSums:
             group.places[rank] = int(source)
         found = group.matrix.setdefault(step, {}).setdefault(words[0], {}).setdefault(link, {"Op Name": ""})
         found["Transport Type"] = " ".join(words[2:])
-        if row["source"] == "matrix":
-            found[row["metric"]] = row["value"]
+        what, metric, value = number
+        if what == "matrix":
+            found[metric] = value
         else:
-            found["Op Name"] = row["metric"]
+            found["Op Name"] = metric
 
     def by_ranks(self) -> list[tuple[str, list[Group]]]:
         """Groups of the same ranks, by these as the files write them: `(0, 1)`."""

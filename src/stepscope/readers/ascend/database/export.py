@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from stepscope.readers.ascend import summaries
 from stepscope.readers.ascend.database import counters as db_counters
 from stepscope.readers.ascend.database import device as db_device
 from stepscope.readers.ascend.database import host as db_host
+from stepscope.readers.ascend.database.analysis import analysis_rows
 from stepscope.readers.ascend.database.tables import AscendDatabase
 from stepscope.readers.ascend.gathered import RankMetadata
 from stepscope.readers.protocol import Progress
 from stepscope.store.staging import Staging
-
-#: Key columns of the tables of sums; all others are numbers.
-_SUMS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "StepTraceTime": ("steps", ()),
-    "CommAnalyzerTime": ("communication", ("type", "hccl_op_name", "group_name")),
-    "CommAnalyzerBandwidth": ("bandwidth", ("type", "hccl_op_name", "group_name", "transport_type")),
-    "CommAnalyzerMatrix": (
-        "matrix", ("type", "hccl_op_name", "group_name", "src_rank", "dst_rank", "transport_type", "op_name"),
-    ),
-}  # fmt: skip
-
-#: Columns by the names that the text export has for the same numbers.
-_METRICS: Final = {
-    "computing": "Computing", "communication": "Communication", "overlapped": "Overlapped", "free": "Free",
-    "communication_not_overlapped": "Communication(Not Overlapped)", "stage": "Stage", "bubble": "Bubble",
-    "communication_not_overlapped_and_exclude_receive": "Communication(Not Overlapped and Exclude Receive)",
-    "preparing": "Preparing", "start_timestamp": "Start Timestamp(us)", "elapse_time": "Elapse Time(ms)",
-    "wait_time": "Wait Time(ms)", "synchronization_time": "Synchronization Time(ms)", "idle_time": "Idle Time(ms)",
-    "transit_time": "Transit Time(ms)", "transit_size": "Transit Size(MB)", "bandwidth": "Bandwidth(GB/s)",
-    "large_packet_ratio": "Large Packet Ratio",
-}  # fmt: skip
-
-#: Columns about packets of one size, one row per size.
-_PACKETS: Final = {"count": "Count", "total_duration": "Duration(ms)"}
 
 
 def read_database(path: Path, staging: Staging, progress: Progress) -> RankMetadata:
@@ -58,13 +34,12 @@ def _gather(database: AscendDatabase, staging: Staging) -> RankMetadata:
     db_device.gather(database, staging)
     db_counters.gather(database, staging)
     database.observe(staging)
-    metadata = {name: _parsed(value) for name, value in database.rows("META_DATA", "name", "value")}
+    metadata = metadata_of(database)
     ranks = database.rows("RANK_DEVICE_MAP", "rankId")
-    hosts = database.rows("HOST_INFO", "hostName")
     version = metadata.get("SCHEMA_VERSION")
     return RankMetadata(
         rank=ranks[0][0] if ranks and type(ranks[0][0]) is int and 0 <= ranks[0][0] < 2**31 else None,
-        host=str(hosts[0][0]) if hosts and hosts[0][0] else None,
+        host=host_of(database),
         metadata=metadata,
         attributes={} if version is None else {"database_schema": str(version)},
     )
@@ -73,57 +48,21 @@ def _gather(database: AscendDatabase, staging: Staging) -> RankMetadata:
 def read_analysis(path: Path, staging: Staging, kept: Collection[str] = ()) -> dict[str, str]:
     """Store the sums of `analysis.db` except sources in `kept`; returns the groups of collectives."""
     with closing(AscendDatabase(path)) as database:
-        return _keep_sums(database, staging, kept)
-
-
-def _keep_sums(database: AscendDatabase, staging: Staging, kept: Collection[str]) -> dict[str, str]:
-    groups: dict[str, str] = {}
-    for table, (source, keys) in _SUMS.items():
-        if source in kept:
-            continue
-        columns = database.columns.get(table, ())
-        numbers = [c for c in columns if c not in (*keys, "step", "deviceId", "device_id", "package_size")]
-        others = [c for c in ("package_size",) if c in columns]
-        if not set(keys) <= set(columns):
-            continue
-        steps = ("step",) if "step" in columns else ()
-        rows: list[summaries.Row] = []
-        for values in database.rows(table, *steps, *keys, *others, *numbers):
-            cells = dict(zip((*steps, *keys, *others, *numbers), values, strict=True))
-            step = re.sub(r"^step", "", str(cells.get("step") or "")) or None
-            subject = _subject(source, cells)
-            rows += [
-                _row(source, step, subject, column, float(cells[column]), cells)
-                for column in numbers
-                if isinstance(cells[column], (int, float))
-            ]
-            if source == "matrix" and cells["op_name"]:
-                rows.append(("matrix operation", step, subject, str(cells["op_name"]), 1.0))
-            if source == "communication":
-                groups[str(cells["hccl_op_name"])] = str(cells["group_name"])
-        summaries.insert(staging, rows)
-    database.observe(staging)
+        rows, groups = analysis_rows(database, kept)
+        database.observe(staging)
+    summaries.insert(staging, rows)
     return groups
 
 
-def _row(
-    source: str, step: str | None, subject: str, column: str, value: float, cells: dict[str, Any]
-) -> summaries.Row:
-    if column in _PACKETS:
-        return "packets", step, f"{subject} {cells.get('package_size')} MB", _PACKETS[column], value
-    return source, step, subject, _METRICS.get(column, column), value
+def metadata_of(database: AscendDatabase) -> dict[str, Any]:
+    """The metadata of a rank's database by name."""
+    return {name: _parsed(value) for name, value in database.rows("META_DATA", "name", "value")}
 
 
-def _subject(source: str, cells: dict[str, Any]) -> str:
-    """The subject as in the text export: `collective hcom_allReduce__586_0_1@175... HCCS`."""
-    if source == "steps":
-        return ""
-    subject = f"{cells['type']} {cells['hccl_op_name']}@{cells['group_name']}"
-    if source == "bandwidth":
-        return f"{subject} {cells['transport_type']}"
-    if source == "matrix":
-        return f"{subject} {cells['src_rank']}-{cells['dst_rank']} {cells['transport_type']}"
-    return subject
+def host_of(database: AscendDatabase) -> str | None:
+    """The name of the machine; None if it is not recorded."""
+    hosts = database.rows("HOST_INFO", "hostName")
+    return str(hosts[0][0]) if hosts and hosts[0][0] else None
 
 
 def _parsed(value: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.sqlite.columns import Columns as Wanted
-from stepscope.readers.sqlite.logs import observe_logs
-from stepscope.readers.sqlite.tables import SqliteTables
+from stepscope.readers.sqlite.logs import logs_beside, observe_logs
+from stepscope.readers.sqlite.tables import SMALL, SqliteTables
 from stepscope.store.staging import Staging
 
 Kind = Literal["int", "real", "text"]
@@ -70,9 +70,15 @@ class AscendDatabase:
             )
         return done
 
-    def rows(self, table: str, *wanted: str) -> list[tuple[Any, ...]]:
-        """Rows of a small table; empty if it lacks one of the columns."""
-        return [] if self._tables is None else self._tables.small(table, *wanted)
+    def rows(self, table: str, *wanted: str, most: int = SMALL) -> list[tuple[Any, ...]]:
+        """Rows of a small table, `most` at most; empty if it lacks one of the columns."""
+        return [] if self._tables is None else self._tables.small(table, *wanted, most=most)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing that has been read so far was damaged, and no changes lie in a log."""
+        damaged = self.damage or self._tables is None or self._tables.damage
+        return not damaged and not logs_beside(self.path)
 
     def close(self) -> None:
         """Release the file."""

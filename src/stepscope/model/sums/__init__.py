@@ -1,0 +1,1 @@
+"""What a profiler itself summed up of one rank."""

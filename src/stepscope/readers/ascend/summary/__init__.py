@@ -1,0 +1,1 @@
+"""The sums of one rank, read without its events."""
