@@ -9,6 +9,7 @@ the build, and the test of the build is skipped.
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from typing import Final
 import pytest
 
 from series import WHOLE
+from stepscope.cli.main import run
 from stepscope.simulate import PRESETS, simulate
 from stepscope.simulate.settings import with_settings
 
@@ -138,21 +140,30 @@ def test_the_demo_is_what_the_readme_shows(place: Place) -> None:
     assert shown in done.stdout
 
 
-def test_the_commands_do_what_they_are_there_for(place: Place) -> None:
-    # One test, since a command works on what those before it wrote: workers would share them out.
+def test_the_commands_do_what_they_are_there_for(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands that need no shell, in this process."""
+    monkeypatch.chdir(place.folder)
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(place.folder / "cache"))
     for command in COMMANDS[:SIMULATED]:
-        follow(place, command)
+        if "|" in command:
+            check(place, command, place.run(command))
+        else:
+            words = shlex.split(command, comments=True)
+            status = run(words[1:])
+            check(place, command, subprocess.CompletedProcess(words, status, *capsys.readouterr()))
 
 
 @pytest.mark.series
 @pytest.mark.skipif(not WHOLE, reason="more of the same; `make series` runs it")
-def test_what_is_simulated_is_analysed(place: Place) -> None:
-    for command in COMMANDS[SIMULATED:]:
-        follow(place, command)
+def test_all_commands_in_a_shell(place: Place) -> None:
+    # One test, since a command works on what those before it wrote: workers would share them out.
+    for command in COMMANDS:
+        check(place, command, place.run(command))
 
 
-def follow(place: Place, command: str) -> None:
-    done = place.run(command)
+def check(place: Place, command: str, done: subprocess.CompletedProcess[str]) -> None:
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), f"{command}\n{done.stderr}"
     assert done.stdout or "wrote " in done.stderr or ">" in command, command
     assert "(0 rows)" not in done.stdout, command

@@ -93,25 +93,23 @@ def test_a_rank_or_step_that_is_not_there_is_an_error(opened, kept):
             build_report(opened, ReportOptions(workers=kept, **options))
 
 
-def killing(path: Path, tasks: int, memory: int) -> Workers:
-    """Workers of which the first one that runs is killed."""
-    workers = processes(tasks, memory)
-    make = workers.make
+def killing(path: Path, then: Workers, tasks: int, memory: int) -> Workers:
+    """A worker that is killed, and others in its place."""
 
     def made():
-        executor = make()
-        if not path.exists():
-            path.touch()
-            executor.submit(os.kill, executor.submit(os.getpid).result(), signal.SIGKILL)
+        if path.exists():
+            return then
+        path.touch()
+        executor = processes(1, memory).make()
+        executor.submit(os.kill, executor.submit(os.getpid).result(), signal.SIGKILL)
         return executor
 
-    workers.make = made
-    return workers
+    return Kept(2, made)
 
 
-def test_a_worker_that_dies_costs_a_retry(opened, tmp_path):
+def test_a_worker_that_dies_costs_a_retry(opened, kept, tmp_path):
     options = ReportOptions(strict=True, tables=("collectives",))
-    dying = replace(options, workers=partial(killing, tmp_path / "killed"))
+    dying = replace(options, workers=partial(killing, tmp_path / "killed", kept()))
     same(build_report(opened, options), build_report(opened, dying))
     assert (tmp_path / "killed").exists()
 
@@ -119,7 +117,7 @@ def test_a_worker_that_dies_costs_a_retry(opened, tmp_path):
 def test_a_rank_that_cannot_be_opened_is_left_out(folder, tmp_path, kept):
     with SIZES.changed(joined_ranks=1), open_trace(folder, Options(store=tmp_path)) as trace:
         lost = next(path for path in tmp_path.rglob("manifest.json") if trace.recordings[3].source in path.read_text())
-        (lost.parent / "names.parquet").unlink()
+        (lost.parent / "steps.parquet").unlink()
         report = build_report(trace, ReportOptions(tables=("step_budget",), workers=kept))
     assert list(report.sources) == [0, 1, 2]
     [line] = [line for line in report.health if line.code == "rank-failed"]

@@ -78,19 +78,21 @@ def _text(node: ast.expr) -> str:
     return " ".join(part for part in parts if isinstance(part, str))
 
 
-ACTIONS = [action for path in sorted(_FOLDER.rglob("*.py")) for action in written(path)]
+@pytest.fixture(scope="module")
+def actions() -> list[Action]:
+    return [action for path in sorted(_FOLDER.rglob("*.py")) for action in written(path)]
 
 
-def test_there_are_actions_to_look_at() -> None:
-    assert len(ACTIONS) > 150
+def test_there_are_actions_to_look_at(actions: list[Action]) -> None:
+    assert len(actions) > 150
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
-def test_no_remedy_speaks_of_what_the_program_lacks(name: str) -> None:
+def test_no_remedy_speaks_of_what_the_program_lacks(actions: list[Action], name: str) -> None:
     pattern, program = re.compile(FORBIDDEN[name], re.MULTILINE), PROGRAMS[name]
     wrong = [
         action.text
-        for action in fitting(ACTIONS, program)
+        for action in fitting(actions, program)
         for text in (action.text, action.before, action.after)
         if pattern.search(text)
     ]
@@ -109,15 +111,15 @@ def is_python(code: str) -> bool:
     return any(isinstance(one, said) for one in ast.walk(tree))
 
 
-def test_code_in_python_is_shown_to_programs_in_python_only() -> None:
+def test_code_in_python_is_shown_to_programs_in_python_only(actions: list[Action]) -> None:
     python = {"pytorch", "python", "other python"}
-    wrong = [a for a in ACTIONS if (is_python(a.before) or is_python(a.after)) and not needs(a) & python]
+    wrong = [a for a in actions if (is_python(a.before) or is_python(a.after)) and not needs(a) & python]
     assert wrong == []
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_something_is_left_to_do(name: str) -> None:
-    assert len(fitting(ACTIONS, PROGRAMS[name])) > 10
+def test_something_is_left_to_do(actions: list[Action], name: str) -> None:
+    assert len(fitting(actions, PROGRAMS[name])) > 10
 
 
 @pytest.mark.parametrize("need", CONDITIONS)
@@ -134,8 +136,8 @@ def test_how_a_compiled_program_is_compiled_otherwise_is_said_to_compiled_ones_o
     assert not fits(action, TRAINING)
 
 
-def test_where_the_program_is_not_known_nothing_is_left_out() -> None:
-    assert fitting(ACTIONS, None) == tuple(ACTIONS)
+def test_where_the_program_is_not_known_nothing_is_left_out(actions: list[Action]) -> None:
+    assert fitting(actions, None) == tuple(actions)
 
 
 def test_a_finding_in_a_program_without_a_framework_has_what_to_do_elsewhere() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from stepscope.model.errors import MissingInputError
@@ -26,6 +27,13 @@ def signals(facts: Facts) -> Signals:
     return Signals.of(facts.trace())
 
 
+def waiting(*waits_ms: float, name: str = MULTI) -> Signals:
+    """Signals that follow from the waits alone, which are stated."""
+    ts = np.arange(len(waits_ms)) * 1000 * MS
+    dur = np.array([int(wait * MS) for wait in waits_ms])
+    return Signals(0, {data.waits: data.LoaderWaits(ts, ts, dur, (name,) * ts.size)})
+
+
 class TestWaits:
     def test_they_are_means_per_step(self) -> None:
         found = signals(loaded(100, 50, 150, 100))
@@ -34,12 +42,12 @@ class TestWaits:
 
     @pytest.mark.parametrize(("shortest", "name", "taking"), [(0.2, MULTI, 0.2), (0.6, MULTI, 0.5), (0.2, SINGLE, 0)])
     def test_taking_a_batch_that_is_there_is_no_wait(self, shortest: float, name: str, taking: float) -> None:
-        found = signals(loaded(shortest, 1, 1, 1, name=name))
+        found = waiting(shortest, 1, 1, 1, name=name)
         assert found(data.taking_ns) == round(taking * MS)
 
     @pytest.mark.parametrize(("name", "alone"), [(MULTI, False), (SINGLE, True), ("NextBatch.DataLoader", None)])
     def test_the_name_tells_whether_workers_load(self, name: str, alone: bool | None) -> None:
-        assert signals(loaded(1, 1, name=name))(data.in_process) is alone
+        assert waiting(1, 1, name=name)(data.in_process) is alone
 
     def test_without_a_loader_there_is_nothing_to_say(self) -> None:
         with pytest.raises(MissingInputError, match="no data loader"):
@@ -58,7 +66,7 @@ class TestAnOddFirstWait:
         ],
     )
     def test_it_is_far_longer_than_all_later_ones(self, waits: tuple[float, ...], odd: bool) -> None:
-        assert signals(loaded(*waits))(data.odd_first) is odd
+        assert waiting(*waits)(data.odd_first) is odd
 
     def test_it_does_not_count_among_the_regular_ones(self) -> None:
         found = signals(loaded(600, 10, 20, 30))
@@ -81,7 +89,7 @@ class TestIrregularWaits:
         ],
     )
     def test_two_without_a_third_as_far_away_and_a_single_one_are(self, waits: list[float], late: list[int]) -> None:
-        assert signals(loaded(*waits))(data.irregular).nonzero()[0].tolist() == late
+        assert waiting(*waits)(data.irregular).nonzero()[0].tolist() == late
 
     @pytest.mark.parametrize(
         "waits",
@@ -94,7 +102,7 @@ class TestIrregularWaits:
         ],
     )
     def test_regular_or_frequent_ones_are_not(self, waits: list[float]) -> None:
-        assert not signals(loaded(*waits))(data.irregular).any()
+        assert not waiting(*waits)(data.irregular).any()
 
     def test_they_cost_what_the_device_is_idle_meanwhile_also_in_steps_that_are_not_typical(self) -> None:
         facts = loaded(1, 90, 1, 1, 1, 80, 1, 1, 100, 1, 1, 1)
