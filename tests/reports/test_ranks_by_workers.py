@@ -117,7 +117,7 @@ def test_a_worker_that_dies_costs_a_retry(opened, kept, tmp_path):
 def test_a_rank_that_cannot_be_opened_is_left_out(folder, tmp_path, kept):
     with SIZES.changed(joined_ranks=1), open_trace(folder, Options(store=tmp_path)) as trace:
         lost = next(path for path in tmp_path.rglob("manifest.json") if trace.recordings[3].source in path.read_text())
-        (lost.parent / "steps.parquet").unlink()
+        lost.unlink()
         report = build_report(trace, ReportOptions(tables=("step_budget",), workers=kept))
     assert list(report.sources) == [0, 1, 2]
     [line] = [line for line in report.health if line.code == "rank-failed"]
