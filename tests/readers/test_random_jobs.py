@@ -14,7 +14,7 @@ _JOBS = 1000
 _BATCH = 5
 
 
-@pytest.mark.parametrize("first", series(range(0, _JOBS, _BATCH), 2))
+@pytest.mark.parametrize("first", series(range(0, _JOBS, _BATCH), 1))
 def test_every_split_adds_up(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + _BATCH):
         for path in simulate(random_job(seed), tmp_path / f"{seed}.json")[:1]:

@@ -44,7 +44,7 @@ def twin():
         yield
 
 
-@pytest.fixture(scope="module", params=series(JOBS, 2))
+@pytest.fixture(scope="module", params=series(JOBS, 1))
 def read(request, twin, tmp_path_factory):
     """The traces of the last rank by format, and what each format's truth says of it."""
     job = JOBS[request.param]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -163,10 +164,9 @@ def test_level_0_has_waits_and_transfers_of_collectives_on_streams(tmp_path: Pat
         ]
 
 
-@pytest.mark.parametrize("name", ["HCCL", "Communication"])
-def test_both_names_of_the_communication_process(tmp_path: Path, name: str) -> None:
+def test_the_other_name_of_the_communication_process(tmp_path: Path) -> None:
     path = tmp_path / "t.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(trace_events(name)).encode()))
+    path.write_bytes(gzip.compress(json.dumps(trace_events("Communication")).encode()))
     with open_fresh(path) as trace:
         assert trace.recordings[trace.ranks[0]].reader == "ascend"
         assert trace.scalar("SELECT kind FROM kernels WHERE name LIKE 'hcom%'") == "comm"
@@ -324,9 +324,12 @@ def test_words() -> None:
     assert operation("something else") == ("other", None, None)
 
 
-def _health(path: Path) -> dict[str, int]:
+def _health(path: Path) -> Counter[str]:
     with open_fresh(path) as trace:
-        return {row["code"]: row["count"] for row in trace.sql("SELECT code, count FROM health").to_pylist()}
+        found: Counter[str] = Counter()
+        for row in trace.sql("SELECT code, count FROM health").to_pylist():
+            found[row["code"]] += row["count"]
+        return found
 
 
 class TestDamageIsSaidOfTheFile:
@@ -345,22 +348,19 @@ class TestDamageIsSaidOfTheFile:
         (output / "trace_view.json").write_bytes(bytes(range(256)) * 40)
         assert _health(tmp_path)["file-unreadable"] == 1
 
-    @pytest.mark.parametrize("name", ["op_statistic.csv", "trace_view.json", "kernel_details.csv"])
-    def test_emptied_is_not_absent(self, tmp_path: Path, output: Path, name: str) -> None:
-        (output / name).write_bytes(b"")
+    @pytest.mark.parametrize("names", [("op_statistic.csv", "kernel_details.csv"), ("trace_view.json",)])
+    def test_emptied_is_not_absent(self, tmp_path: Path, output: Path, names: tuple[str, ...]) -> None:
+        for name in names:
+            (output / name).write_bytes(b"")
         found = _health(tmp_path)
-        assert found["file-empty"] == 1
+        assert found["file-empty"] == len(names)
         assert not set(found) & {"no-trace-view", "no-kernel-details"}
 
-    def test_a_cut_table_ends_in_the_middle_of_a_row(self, tmp_path: Path, output: Path) -> None:
+    def test_single_cells_and_a_row_that_is_cut_in_its_middle_are_counted(self, tmp_path: Path, output: Path) -> None:
         text = (output / "op_statistic.csv").read_text()
-        (output / "op_statistic.csv").write_text(text[:-4])
-        assert _health(tmp_path)["truncated"] == 1
-
-    def test_single_cells_are_counted(self, tmp_path: Path, output: Path) -> None:
-        text = (output / "op_statistic.csv").read_text()
-        (output / "op_statistic.csv").write_text(text.replace("5.5", "5,5x", 1).replace("5,5x", "?"))
-        assert _health(tmp_path)["cells-unreadable"] == 1
+        (output / "op_statistic.csv").write_text(text[:-4].replace("5.5", "?", 1))
+        found = _health(tmp_path)
+        assert (found["cells-unreadable"], found["truncated"]) == (1, 1)
 
     def test_a_cut_database_is_damaged(self, tmp_path: Path) -> None:
         path = write_database(tmp_path / "ascend_pytorch_profiler_3.db")
