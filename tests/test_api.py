@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import stepscope
+from series import series
 from stepscope.demo import recording
 from stepscope.simulate import SimJob, simulate
 
@@ -66,7 +67,7 @@ def test_a_closed_trace_answers_nothing_from_memory_but_shows_itself() -> None:
     assert "closed" in opened._repr_html_()
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", series([2, 1], 1))
 def test_closing_ends_the_questions_of_other_threads(tmp_path: Path, ranks: int) -> None:
     import threading
     import time

@@ -58,17 +58,17 @@ def test_files_and_json_that_adds_up(call: Call, folder: Path) -> None:
 
 
 def test_a_recording_beside_itself(call: Call) -> None:
-    status, out, _ = call("base", "base", "--json", "-")
+    status, out, _ = call("base", "base", "--no-findings", "--json", "-")
     document = json.loads(out)
     assert (status, document["verdict"], document["comparable"]) == (0, "same", [])
     assert {part["diff_ns"] for part in document["parts"]} == {0}
 
 
 def test_two_ranks_and_two_steps_of_one_input(call: Call) -> None:
-    document = json.loads(call("base", "--base-rank", "0", "--rank", "1", "--json", "-")[1])
+    document = json.loads(call("base", "--base-rank", "0", "--rank", "1", "--no-findings", "--json", "-")[1])
     assert (document["base"]["rank"], document["new"]["rank"]) == (0, 1)
     assert [one["what"] for one in document["comparable"]] == ["rank"]
-    document = json.loads(call("base", "--base-step", "2", "--step", "3", "--json", "-")[1])
+    document = json.loads(call("base", "--base-step", "2", "--step", "3", "--no-findings", "--json", "-")[1])
     assert (document["base"]["steps"], document["new"]["steps"]) == ([2], [3])
 
 

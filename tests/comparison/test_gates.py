@@ -88,8 +88,8 @@ def test_exit_status_of_gates(call: Call) -> None:
     assert status == 1
     assert "failed: step_time>3%" in err
     assert "passed: exposed_copy>50%" in err
-    assert call("compare", "new", "base", "--fail-on", "step_time>3%")[0] == 0
-    assert call("compare", "base", "base", "--fail-on", "step_time>0%")[0] == 0
+    assert call("compare", "new", "base", "--no-findings", "--fail-on", "step_time>3%")[0] == 0
+    assert call("compare", "base", "base", "--no-findings", "--fail-on", "step_time>0%")[0] == 0
     assert call("compare", "base", "new", "--fail-on", "speed")[0] == 2
 
 
@@ -99,7 +99,7 @@ def test_a_baseline_stands_for_its_recording(call: Call, folder: Path) -> None:
     document = json.loads(out)
     assert (status, document["verdict"], document["gates"][0]["failed"]) == (1, "slower", True)
     assert "failed: step_time>3%" in err
-    whole = json.loads(call("compare", "base", "new", "--json", "-")[1])
+    whole = json.loads(call("compare", "base", "new", "--no-findings", "--json", "-")[1])
     assert document["step_time"] == whole["step_time"]
     assert document["metrics"] == whole["metrics"]
     status, out, _ = call("baseline", "check", "baseline.json", "base")
