@@ -131,7 +131,7 @@ def test_a_long_timeline_keeps_highs_and_lows() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 1000)), min_size=1, max_size=40))
-@settings(deadline=None, max_examples=rounds(25, 8))
+@settings(deadline=None, max_examples=rounds(25, 4))
 def test_traced_bytes_are_those_of_the_live_allocations(changes: list[tuple[int, int]]) -> None:
     f, live = Memory(), {}
     levels: list[tuple[int, int]] = []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from bench.cluster.compact import compact
 from bench.cluster.planted import KINDS, planted
 from bench.cluster.standins import chosen_ranks
 from tests.cluster.job_support import job
 
+from series import WHOLE
 from stepscope.cluster.slow_links import slow_links
 from stepscope.cluster.slow_ranks import slow_ranks
 from stepscope.ingest import Options, open_trace
@@ -20,6 +22,8 @@ def _kind(name: str, ranks: int):
     return next(one for make in KINDS if (one := planted(make, ranks, 0)).kind == name)
 
 
+@pytest.mark.series
+@pytest.mark.skipif(not WHOLE, reason="more of the same; `make series` runs it")
 def test_a_job_that_is_not_written_is_as_one_that_is_read(tmp_path: Path) -> None:
     one = _kind("slow link in a group", 4).job
     simulate(one, tmp_path / "job")

@@ -11,6 +11,7 @@ from pathlib import Path
 from starlette.types import ASGIApp
 
 from stepscope.ingest import Options, open_trace
+from stepscope.model.trace import Trace
 from stepscope.web.app import create_app
 from stepscope.web.compared.app import create_app as create_comparison
 from stepscope.web.server import address, listening, serve
@@ -33,11 +34,18 @@ def answering(app: ASGIApp) -> Iterator[socket.socket]:
 
 
 @contextmanager
+def shown(trace: Trace) -> Iterator[str]:
+    """The address of the page of a trace."""
+    with answering(create_app(trace, TOKEN)) as listener:
+        yield address(listener, "127.0.0.1", TOKEN)
+
+
+@contextmanager
 def viewed(*paths: Path, store: Path | None = None) -> Iterator[str]:
     """The address of the page of a recording."""
     options = Options(cache=store is not None, store=store, locked=True)
-    with open_trace(paths, options) as trace, answering(create_app(trace, TOKEN)) as listener:
-        yield address(listener, "127.0.0.1", TOKEN)
+    with open_trace(paths, options) as trace, shown(trace) as found:
+        yield found
 
 
 @contextmanager

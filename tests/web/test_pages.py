@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import browser
-from stepscope.demo import recording
 from stepscope.simulate import SimJob, simulate
 from web.pages import CLIPPED, SIDEWAYS, axe, go, listed, opened, violations
 from web.serving import viewed
@@ -25,12 +24,6 @@ PAGES = {
 VIEWS = ("#/kernels?tab=durations", "#/kernels?tab=operators")
 
 
-@pytest.fixture(scope="module")
-def demo() -> Iterator[str]:
-    with recording() as path, viewed(path) as address:
-        yield address
-
-
 @pytest.fixture(scope="module", params=PAGES)
 def simulated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     folder = tmp_path_factory.mktemp(request.param)
@@ -40,12 +33,12 @@ def simulated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         yield request.param, address
 
 
-def test_the_overview_shows_findings_and_asks_nobody_else(chromium: browser.Browser, demo: str) -> None:
-    page = opened(chromium, demo)
+def test_the_overview_shows_findings_and_asks_nobody_else(chromium: browser.Browser, demo_page: str) -> None:
+    page = opened(chromium, demo_page)
     assert page.run("document.querySelector('.finding .title').textContent") == "1. The step waits for data"
     assert page.run("document.querySelectorAll('.budget tbody tr').length") == 5
     assert page.complaints() == []
-    assert {one.split("/")[2] for one in page.requested()} == {demo.split("/")[2]}
+    assert {one.split("/")[2] for one in page.requested()} == {demo_page.split("/")[2]}
     page.close()
 
 
@@ -64,12 +57,12 @@ def test_every_page_of_every_kind_of_recording(chromium: browser.Browser, simula
     page.close()
 
 
-def test_nothing_is_cut_off_and_axe_finds_nothing(chromium: browser.Browser, demo: str) -> None:
+def test_nothing_is_cut_off_and_axe_finds_nothing(chromium: browser.Browser, demo_page: str) -> None:
     path = axe()
     if path is None:
         pytest.skip("axe-core is not installed (npm ci in page, or AXE_FOR_TESTS)")
     for scheme in ("light", "dark"):
-        page = opened(chromium, demo, scheme=scheme)
+        page = opened(chromium, demo_page, scheme=scheme)
         page.run(path.read_text(encoding="utf-8") + "; true")
         found = {}
         for place in (*listed(page), *VIEWS) if scheme == "light" else ("#/overview", "#/kernels"):
@@ -79,19 +72,19 @@ def test_nothing_is_cut_off_and_axe_finds_nothing(chromium: browser.Browser, dem
         page.close()
 
 
-def test_a_violation_would_be_noticed(chromium: browser.Browser, demo: str) -> None:
+def test_a_violation_would_be_noticed(chromium: browser.Browser, demo_page: str) -> None:
     path = axe()
     if path is None:
         pytest.skip("axe-core is not installed (npm ci in page, or AXE_FOR_TESTS)")
-    page = opened(chromium, demo)
+    page = opened(chromium, demo_page)
     page.run(path.read_text(encoding="utf-8") + "; true")
     page.run("document.querySelector('main h1').outerHTML = '<button></button>'")
     assert "button-name" in [rule for rule, _ in violations(page)]
     page.close()
 
 
-def test_a_page_a_view_and_an_order_by_keyboard(chromium: browser.Browser, demo: str) -> None:
-    page = opened(chromium, demo)
+def test_a_page_a_view_and_an_order_by_keyboard(chromium: browser.Browser, demo_page: str) -> None:
+    page = opened(chromium, demo_page)
     focused = "(document.activeElement.ariaLabel || document.activeElement.textContent).trim()"
 
     def tab_to(text: str) -> None:
@@ -116,8 +109,8 @@ def test_a_page_a_view_and_an_order_by_keyboard(chromium: browser.Browser, demo:
     page.close()
 
 
-def test_a_query_and_one_that_is_refused(chromium: browser.Browser, demo: str) -> None:
-    page = opened(chromium, demo, "#/sql?sql=SELECT%20count(*)%20AS%20n%20FROM%20events")
+def test_a_query_and_one_that_is_refused(chromium: browser.Browser, demo_page: str) -> None:
+    page = opened(chromium, demo_page, "#/sql?sql=SELECT%20count(*)%20AS%20n%20FROM%20events")
     page.run("document.querySelector('button.main').click()")
     page.eventually("document.querySelector('.table tbody td')?.textContent === '5868'")
     page.run(
@@ -152,8 +145,8 @@ def test_slow_ranks_and_stages_of_a_pipeline(chromium: browser.Browser, tmp_path
         page.close()
 
 
-def test_what_was_allocated_at_a_chosen_moment(chromium: browser.Browser, demo: str) -> None:
-    page = opened(chromium, demo, "#/memory")
+def test_what_was_allocated_at_a_chosen_moment(chromium: browser.Browser, demo_page: str) -> None:
+    page = opened(chromium, demo_page, "#/memory")
     said = "document.querySelector('.live h2')?.textContent"
     page.eventually(f"!!{said}")
     at_the_peak = page.run(said)
@@ -164,8 +157,8 @@ def test_what_was_allocated_at_a_chosen_moment(chromium: browser.Browser, demo: 
     page.close()
 
 
-def test_from_a_kernel_to_all_of_its_executions(chromium: browser.Browser, demo: str) -> None:
-    page = opened(chromium, demo, "#/kernels")
+def test_from_a_kernel_to_all_of_its_executions(chromium: browser.Browser, demo_page: str) -> None:
+    page = opened(chromium, demo_page, "#/kernels")
     page.eventually("!!document.querySelector('.table tbody th a')")
     page.run("document.querySelector('.table tbody th a').click()")
     page.eventually("!!document.querySelector('[aria-label=executions] tbody tr')")
@@ -176,8 +169,8 @@ def test_from_a_kernel_to_all_of_its_executions(chromium: browser.Browser, demo:
     page.close()
 
 
-def test_a_wrong_token_is_a_sentence(chromium: browser.Browser, demo: str) -> None:
-    page = chromium.page(demo.replace("token=", "token=x"), 1280)
+def test_a_wrong_token_is_a_sentence(chromium: browser.Browser, demo_page: str) -> None:
+    page = chromium.page(demo_page.replace("token=", "token=x"), 1280)
     page.eventually("!!document.querySelector('[role=alert]')")
     assert "stepscope view" in page.run("document.querySelector('[role=alert]').textContent")
     page.close()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from stepscope.demo import recording
-from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
@@ -22,9 +19,8 @@ from stepscope.web.routes.query import answer
 
 
 @pytest.fixture(scope="module")
-def trace() -> Iterator[Trace]:
-    with recording() as path, open_trace(path, Options(cache=False, locked=True)) as found:
-        yield found
+def trace(demo_trace: Trace) -> Trace:
+    return demo_trace
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ import pytest
 
 import browser
 from report_support import HOSTILE
-from stepscope.demo import recording
-from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
 from stepscope.reports.build import build_report
 from stepscope.reports.report import Report
@@ -24,9 +21,8 @@ from support import Facts
 
 
 @pytest.fixture(scope="module")
-def demo() -> Iterator[tuple[Report, Trace]]:
-    with recording() as path, open_trace(path, Options(cache=False)) as trace:
-        yield build_report(trace), trace
+def demo(demo_trace: Trace) -> tuple[Report, Trace]:
+    return build_report(demo_trace), demo_trace
 
 
 @pytest.fixture(scope="module")

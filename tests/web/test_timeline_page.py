@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import browser
-from stepscope.demo import recording
 from web.pages import axe, violations
 from web.serving import viewed
 
@@ -20,20 +18,14 @@ READY = (
 LOOK = "document.querySelector('.tl-panel h2').textContent"
 
 
-@pytest.fixture(scope="module")
-def demo() -> Iterator[str]:
-    with recording() as path, viewed(path) as address:
-        yield address
-
-
 def timeline(chromium: browser.Browser, address: str, place: str = "#/timeline") -> browser.Page:
     page = chromium.page(address + place, 1280, "light", 800)
     page.eventually(READY, 30)
     return page
 
 
-def test_from_a_finding_to_its_place_and_its_range(chromium: browser.Browser, demo: str) -> None:
-    page = chromium.page(demo, 1280, "light", 800)
+def test_from_a_finding_to_its_place_and_its_range(chromium: browser.Browser, demo_page: str) -> None:
+    page = chromium.page(demo_page, 1280, "light", 800)
     page.eventually("!!document.querySelector('.places a')", 30)
     page.run("document.querySelector('.places a[href*=\"event=\"]').click()")
     page.eventually("!!document.querySelector('.tl-panel h2') && " + READY, 30)
@@ -48,19 +40,19 @@ def test_from_a_finding_to_its_place_and_its_range(chromium: browser.Browser, de
     page.close()
 
 
-def test_a_link_restores_the_view_and_the_event(chromium: browser.Browser, demo: str) -> None:
-    page = timeline(chromium, demo, "#/timeline?rank=0&event=138")
+def test_a_link_restores_the_view_and_the_event(chromium: browser.Browser, demo_page: str) -> None:
+    page = timeline(chromium, demo_page, "#/timeline?rank=0&event=138")
     page.eventually("!!stepscopeTimeline.selected.value && location.hash.includes('exact=1')")
     place, window = page.run("location.hash"), page.run("[stepscopeTimeline.view.from, stepscopeTimeline.view.to]")
     page.close()
-    again = timeline(chromium, demo, place)
+    again = timeline(chromium, demo_page, place)
     again.eventually("stepscopeTimeline.selected.value?.id === 138")
     assert again.run("[stepscopeTimeline.view.from, stepscopeTimeline.view.to]") == pytest.approx(window, abs=1)
     again.close()
 
 
-def test_the_keyboard_alone_zooms_moves_and_reads_events(chromium: browser.Browser, demo: str) -> None:
-    page = timeline(chromium, demo)
+def test_the_keyboard_alone_zooms_moves_and_reads_events(chromium: browser.Browser, demo_page: str) -> None:
+    page = timeline(chromium, demo_page)
     page.run("document.querySelector('.tl-main').focus()")
     span = "stepscopeTimeline.view.to - stepscopeTimeline.view.from"
     whole = page.run(span)
@@ -90,8 +82,8 @@ def test_the_keyboard_alone_zooms_moves_and_reads_events(chromium: browser.Brows
     page.close()
 
 
-def test_a_drag_selects_a_pin_stays_and_the_table_says_what_is_drawn(chromium: browser.Browser, demo: str) -> None:
-    page = timeline(chromium, demo)
+def test_a_drag_selects_a_pin_stays_and_the_table_says_what_is_drawn(chromium: browser.Browser, demo_page: str) -> None:
+    page = timeline(chromium, demo_page)
     for kind, x in (("mousePressed", 600), ("mouseMoved", 700), ("mouseReleased", 760)):
         page.send(
             "Input.dispatchMouseEvent",
@@ -112,11 +104,11 @@ def test_a_drag_selects_a_pin_stays_and_the_table_says_what_is_drawn(chromium: b
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_any_panel(chromium: browser.Browser, demo: str, scheme: str) -> None:
+def test_axe_finds_nothing_in_any_panel(chromium: browser.Browser, demo_page: str, scheme: str) -> None:
     path = axe()
     if path is None:
         pytest.skip("axe-core is not installed (npm ci in page, or AXE_FOR_TESTS)")
-    page = chromium.page(demo + "#/timeline?rank=0&event=138", 1280, scheme, 800)
+    page = chromium.page(demo_page + "#/timeline?rank=0&event=138", 1280, scheme, 800)
     page.eventually(READY, 30)
     page.eventually("!!document.querySelector('.tl-panel h2')")
     page.run(path.read_text(encoding="utf-8") + "; true")

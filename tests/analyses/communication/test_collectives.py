@@ -35,9 +35,8 @@ def test_bandwidth_and_overlap_of_equal_collectives_are_summed() -> None:
     assert (sent["name"], sent["bus_bandwidth"]) == ("broadcast", 2e9)
 
 
-@pytest.mark.parametrize(
-    ("size", "label"),
-    [
+def test_size_classes_include_their_upper_limit() -> None:
+    sizes = (
         (0, "up to 4 KiB"),
         (4096, "up to 4 KiB"),
         (4097, "4 to 64 KiB"),
@@ -45,12 +44,12 @@ def test_bandwidth_and_overlap_of_equal_collectives_are_summed() -> None:
         ((16 << 20) + 1, "16 to 256 MiB"),
         (1 << 40, "over 256 MiB"),
         (None, "unknown"),
-    ],
-)
-def test_size_classes_include_their_upper_limit(size: int | None, label: str) -> None:
+    )
     f = Facts()
-    comm(f, 0, 10, bytes=size)
-    assert collectives(f.trace()).column("size_class") == [label]
+    for place, (size, _) in enumerate(sizes):
+        comm(f, 20 * place, 10 + place, bytes=size, group=str(place))
+    rows = sorted(collectives(f.trace()).records(), key=lambda row: int(row["group"]))
+    assert [row["size_class"] for row in rows] == [label for _, label in sizes]
 
 
 def test_what_is_not_recorded_stays_unknown() -> None:

@@ -27,7 +27,7 @@ def rows(found: RecordedEvents) -> list[tuple[int, ...]]:
     return sorted(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
 
 
-@settings(max_examples=rounds(25, 8), deadline=None)
+@settings(max_examples=rounds(25, 4), deadline=None)
 @given(EVENTS)
 def test_query_and_columns_agree(events: list[tuple[str, str, int, int | None, str]]) -> None:
     f = Facts()

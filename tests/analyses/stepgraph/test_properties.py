@@ -66,7 +66,7 @@ def recording(host: list[Any], kernels: list[Any], steps: list[int]) -> Trace:
     return f.trace()
 
 
-@settings(max_examples=rounds(100, 8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=rounds(100, 4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(HOST, max_size=12), st.lists(KERNELS, max_size=10), STEPS)
 # Work of before the recording is in the way of every step; of all but the last one.
 @example([], [("compute", 1_020, 754, "7", None, "2"), ("comm", 1_138, 821, "7", (813, 84), "2")], [41, 92, 536, 747])

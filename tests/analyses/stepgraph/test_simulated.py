@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from series import series
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.whatif.changes import change_of
 from stepscope.analyses.stepgraph.whatif.predictions import decisive_rank
@@ -87,12 +88,12 @@ def without_items(trace: Trace) -> Change:
     return change_of(trace, remove=["host:aten::item", "sync:*StreamSynchronize", "copy:DtoH"])
 
 
-@pytest.mark.parametrize("job", [DEVICE, CONVNET, RANKS, replace(RANKS, parallel="fsdp")])
+@pytest.mark.parametrize("job", series([DEVICE, CONVNET, RANKS, replace(RANKS, parallel="fsdp")], 2))
 def test_kernels_of_a_job_that_the_device_bounds(job: SimJob, tmp_path: Path) -> None:
     check(job, faster(job), words(scale=["kernel=0.5"]), tmp_path, least=0.2)
 
 
-@pytest.mark.parametrize("job", [HOST, replace(HOST, ranks=2), replace(DEVICE, compute_scale=0.3)])
+@pytest.mark.parametrize("job", series([HOST, replace(HOST, ranks=2), replace(DEVICE, compute_scale=0.3)], 2))
 def test_host_work_of_a_job_that_the_host_bounds(job: SimJob, tmp_path: Path) -> None:
     check(job, halved(job), words(scale=["host=0.5"]), tmp_path, least=0.1)
 
@@ -144,7 +145,7 @@ def test_links(tmp_path: Path) -> None:
     check(job, replace(job, link_bandwidth=8e9), words(scale=["comm=0.25"]), tmp_path, least=0.2)
 
 
-@pytest.mark.parametrize("bucket", [4 << 20, 25 << 20])
+@pytest.mark.parametrize("bucket", series([4 << 20, 25 << 20], 1))
 def test_communication_that_could_be_overlapped(bucket: int, tmp_path: Path) -> None:
     job = replace(RANKS, bucket_bytes=bucket, overlap_comm=False, compute_scale=2.0, link_bandwidth=10e9)
     check(job, replace(job, overlap_comm=True), words(overlap=["comm"]), tmp_path, least=0.1)

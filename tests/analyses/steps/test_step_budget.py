@@ -155,7 +155,7 @@ ACTIVITY = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=rounds(25, 8))
+@settings(deadline=None, max_examples=rounds(25, 4))
 @given(st.lists(ACTIVITY, min_size=1, max_size=15), st.lists(st.integers(1, 80), min_size=1, max_size=4))
 def test_splits_equal_those_of_single_instants(work: list[tuple[int, int, str]], steps: list[int]) -> None:
     assume(any(kind != "sync" for _, _, kind in work))

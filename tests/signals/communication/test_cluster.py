@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from series import WHOLE
 from stepscope.analyses.communication.collective_transfers import calls_of, matching
 from stepscope.analyses.communication.matching import MatchedCollectives, Matching, by_kind
 from stepscope.ingest import Options, open_trace
@@ -61,6 +62,8 @@ class TestAJobWithASlowDevice:
         assert trace.ranks == (0,)
 
 
+@pytest.mark.series
+@pytest.mark.skipif(not WHOLE, reason="more of the same; `make series` runs it")
 def test_transfers_that_the_library_recorded_tell_as_much(tmp_path: Path) -> None:
     paths = simulate(replace(JOB, device="ascend910b2"), tmp_path / "job", "ascend", faults=("slow-rank",))
     signals = ranks(open_trace(paths, Options(cache=False)))
