@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -16,12 +16,8 @@ from stepscope.simulate import SimJob, simulate
 from web.pages import READY, go, opened
 from web.serving import viewed
 
-#: Formats that have a timeline, and the job that is recorded.
-TIMELINES: Mapping[str, SimJob] = {
-    "kineto": SimJob(steps=2, layers=1),
-    "ascend": SimJob(steps=2, layers=1, ranks=2, device="ascend910b3"),
-    "nsight": SimJob(steps=2, layers=1),
-}
+#: Formats that have a timeline.
+TIMELINES = ("kineto", "ascend", "nsight")
 #: What is selected, and whether it is in the window and its row in the box that scrolls; and the middle of where it is.
 PLACE = """(() => {
   const board = stepscopeTimeline, {rank, id, start, dur, track, lane} = board.selected.value, {from, to} = board.view;
@@ -38,11 +34,8 @@ SETTLED = (
 
 
 @pytest.fixture(scope="module", params=TIMELINES)
-def timed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp(request.param)
-    simulate(TIMELINES[request.param], folder, request.param, faults=("item-sync",))
-    with viewed(folder) as address:
-        yield address
+def timed(request: pytest.FixtureRequest, simulated_page: Callable[[str], str]) -> str:
+    return simulated_page(request.param)
 
 
 def asked(address: str, path: str, body: Any = None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,8 @@ VIEWS = ("#/kernels?tab=durations", "#/kernels?tab=operators")
 
 
 @pytest.fixture(scope="module", params=PAGES)
-def simulated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    folder = tmp_path_factory.mktemp(request.param)
-    job = SimJob(steps=2, layers=1, **({"device": "ascend910b3", "ranks": 2} if request.param == "ascend" else {}))
-    simulate(job, folder / "job", request.param)
-    with viewed(folder) as address:
-        yield request.param, address
+def simulated(request: pytest.FixtureRequest, simulated_page: Callable[[str], str]) -> tuple[str, str]:
+    return request.param, simulated_page(request.param)
 
 
 def test_the_overview_shows_findings_and_asks_nobody_else(chromium: browser.Browser, demo_page: str) -> None:
