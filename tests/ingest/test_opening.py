@@ -15,7 +15,7 @@ import pytest
 
 from readers.conformance import assert_same, check_unusable, tables
 from readers.kineto_text import document, op
-from series import rounds
+from series import rounds, series
 from stepscope.ingest import Options, open_trace, reading, storing
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.process.spill import spill_folder
@@ -176,7 +176,7 @@ def test_no_room_anywhere_is_one_sentence(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "store").iterdir()] == [LOCK_FILE]
 
 
-@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("parallel", series([False, True], 1))
 def test_a_recording_that_changes_while_it_is_read(tmp_path, monkeypatch, parallel):
     paths = [tmp_path / "a.json", tmp_path / "b.json"]
     for rank, path in enumerate(paths):

@@ -197,7 +197,7 @@ def test_graphs_are_one_call_for_many_kernels(tmp_path):
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_collectives_are_the_same_on_all_ranks(parallel, tmp_path):
     job = replace(ASCEND, ranks=4, parallel=parallel, hidden=256, noise=0.1, bucket_bytes=1 << 20)
-    paths, _ = written(replace(job, steps=rounds(2, 1)), tmp_path)
+    paths, _ = written(replace(job, steps=rounds(2, 1), layers=rounds(2, 1)), tmp_path)
     seen = []
     for path in spread(paths, rounds(4, 2)):
         with opened(path) as trace:
@@ -214,8 +214,9 @@ def test_collectives_are_the_same_on_all_ranks(parallel, tmp_path):
     assert seen.count(seen[0]) == len(seen) > 1
 
 
+@pytest.mark.series
 def test_waiting_for_a_slow_rank_shows_in_the_planes(tmp_path):
-    job = replace(ASCEND, ranks=3, slow_rank=2, slow_factor=4.0, hidden=256, layers=4, steps=1)
+    job = replace(ASCEND, ranks=3, slow_rank=2, slow_factor=4.0, hidden=256, layers=rounds(4, 2), steps=1)
     paths, _ = written(job, tmp_path)
     waits = []
     for path in paths:
