@@ -48,6 +48,8 @@ def test_a_link_restores_the_view_and_the_event(chromium: browser.Browser, demo_
     again = timeline(chromium, demo_page, place)
     again.eventually("stepscopeTimeline.selected.value?.id === 138")
     assert again.run("[stepscopeTimeline.view.from, stepscopeTimeline.view.to]") == pytest.approx(window, abs=1)
+    # What was made for the first page is asked for at once.
+    assert next(one for one in again.requested() if "/tiles?" in one).count(",") > 3
     again.close()
 
 

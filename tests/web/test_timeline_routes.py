@@ -67,6 +67,20 @@ def test_a_tile_has_the_events_of_its_range(client: TestClient) -> None:
     assert again.status_code == 304
 
 
+def test_tracks_whose_tiles_were_made_are_at_hand_with_their_lanes(client: TestClient) -> None:
+    known = track(client, "Device 0")
+    [(header, _)] = blocks(client.get(f"/api/timeline/tiles?level=4&tile=0&tracks={known}").content)
+    found = asked(client, "?lanes=1")
+    assert found["lanes"][str(known)] == header["lanes"]
+    assert str(track(client, "Counters")) not in found["lanes"]
+    assert "lanes" not in asked(client, "")
+    fresh = Facts()
+    fresh.host("op", "aten::mm", 0, 9)
+    with fresh.trace() as other:
+        anew = TestClient(create_app(other, None), base_url="http://localhost")
+        assert asked(anew, "?lanes=1")["lanes"] == {}
+
+
 def test_shares_fill_the_time_that_is_explained_exactly(client: TestClient) -> None:
     [(_, columns)] = blocks(
         client.get(f"/api/timeline/tiles?level=4&tile=0&tracks={track(client, 'Steps', 'time')}").content

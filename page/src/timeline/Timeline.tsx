@@ -3,7 +3,7 @@ import { effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Failure } from "../components/Failure";
 import { duration } from "../components/format";
-import { getJson, Refused } from "../data/client";
+import { getJson, offline, Refused } from "../data/client";
 import type { PageProps } from "../pages/registry";
 import { keep, place } from "../shell/router";
 import { Axis } from "./Axis";
@@ -30,7 +30,7 @@ export function Timeline({ params }: Pick<PageProps, "params">) {
       board.value = kept;
       return;
     }
-    asked ??= getJson<TimelineInfo>("api/timeline");
+    asked ??= getJson<TimelineInfo>(offline ? "api/timeline" : "api/timeline?lanes=1");
     asked.then(
       (info) => {
         const made = kept ?? new Board(info);

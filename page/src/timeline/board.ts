@@ -52,6 +52,7 @@ export class Board {
   readonly stats = { drawn: 0, paint: 0 };
   private asked = false;
   private known = 0;
+  private later = 0;
   /** Counts choices: an answer about an event that is no longer wanted is dropped. */
   private choices = 0;
   /** What is brought up, until the reader scrolls: the rows above it grow when their tiles come. */
@@ -71,7 +72,9 @@ export class Board {
       () => this.arrived(),
       (error) => (this.error.value = error instanceof Refused ? error : new Refused(String(error))),
       at,
+      info.lanes,
     );
+    this.known = this.lanesKnown();
   }
 
   get palette(): Palette {
@@ -93,8 +96,20 @@ export class Board {
     return rank ? [rank.first, rank.last] : [this.info.first, this.info.last];
   }
 
+  private lanesKnown(): number {
+    return this.info.tracks.reduce((sum, track) => sum + (this.store.lanesOf(track.index) ?? 0), 0);
+  }
+
+  /** A tile came. While more are on their way, what has come is drawn now and then: an image takes as long as a tile. */
   private arrived(): void {
-    const known = this.info.tracks.reduce((sum, track) => sum + (this.store.lanesOf(track.index) ?? 0), 0);
+    if (this.store.pending) this.later ||= setTimeout(() => this.taken(), 60);
+    else this.taken();
+  }
+
+  private taken(): void {
+    clearTimeout(this.later);
+    this.later = 0;
+    const known = this.lanesKnown();
     if (known !== this.known) {
       this.known = known;
       this.lanes.value++;

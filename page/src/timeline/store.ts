@@ -39,7 +39,14 @@ export class TileStore {
     private readonly problem: (error: unknown) => void,
     /** What stands before addresses. */
     private readonly at = "",
-  ) {}
+    /** Lanes of tracks that the server has at hand. */
+    known: Readonly<Record<string, number>> = {},
+  ) {
+    for (const [track, lanes] of Object.entries(known)) {
+      this.warm.add(Number(track));
+      this.lanes.set(Number(track), lanes);
+    }
+  }
 
   get(track: number, level: number, tile: number): Tile | undefined {
     const key = keyOf(track, level, tile);
@@ -82,11 +89,12 @@ export class TileStore {
   private next(): void {
     while (this.asking.length < AT_ONCE && this.wanted.length) {
       const first = this.wanted[0] as Wanted;
-      const alone = offline || first.slow || !this.warm.has(first.track);
+      const quick = (one: Wanted) => this.warm.has(one.track) && !(one.slow && !this.lanes.has(one.track));
+      const alone = offline || !quick(first);
       const together = alone
         ? [first]
         : this.wanted
-            .filter((one) => one.level === first.level && one.tile === first.tile && !one.slow && this.warm.has(one.track))
+            .filter((one) => one.level === first.level && one.tile === first.tile && quick(one))
             .slice(0, TOGETHER);
       this.wanted = this.wanted.filter((one) => !together.includes(one));
       void this.ask(first.level, first.tile, together.map((one) => one.track));

@@ -36,6 +36,8 @@ export interface TimelineInfo {
   tracks: TrackInfo[];
   kinds: string[];
   shares: string[];
+  /** Lanes of tracks that the server has at hand, by index. */
+  lanes?: Record<string, number>;
 }
 
 /** An event in brief; `track` and `lane` say where it is drawn. */

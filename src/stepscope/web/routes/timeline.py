@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 from stepscope.model.errors import UserError
 from stepscope.web.answers import bytes_answer, json_answer
 from stepscope.web.tiles import details, flows, search, selection
+from stepscope.web.tiles.at_hand import lanes_at_hand
 from stepscope.web.tiles.common_steps import steps_of
 from stepscope.web.tiles.pyramid import COARSEST
 from stepscope.web.tiles.timeline import TILE_BITS, Timeline
@@ -31,6 +32,10 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         asked = [_integer(one, "tracks") for one in request.query_params.get("tracks", "").split(",") if one]
         body = timeline.tiles(_number(request, "level"), _number(request, "tile"), asked)
         return bytes_answer(request, body, "application/octet-stream")
+
+    def about(request: Request) -> Any:
+        known = {"lanes": lanes_at_hand(timeline)} if "lanes" in request.query_params else {}
+        return {**timeline.to_json(), **known}
 
     def event(request: Request) -> Any:
         return details.details_of(timeline, _number(request, "rank"), _number(request, "event"))
@@ -63,7 +68,7 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         return lambda request: json_answer(request, call(request))
 
     return [
-        Route("/api/timeline", answering(lambda _: timeline.to_json())),
+        Route("/api/timeline", answering(about)),
         Route("/api/timeline/tiles", tiles),
         Route("/api/timeline/steps", answering(steps)),
         Route("/api/timeline/event", answering(event)),

@@ -32,6 +32,10 @@ class Saved:
     def __init__(self, store: Path | None, folder: str = FOLDER) -> None:
         self._folder = None if store is None else store / folder
 
+    def has(self, *key: object) -> bool:
+        """Whether something is kept under a key; it may still be damaged."""
+        return self._folder is not None and (self._folder / _name(key)).is_file()
+
     def load(self, *key: object) -> Arrays | None:
         """The arrays under a key, mapped into memory; None if there are none, or their file is damaged."""
         if self._folder is None:

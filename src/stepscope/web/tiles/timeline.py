@@ -120,6 +120,14 @@ class Timeline:
 
         return self._kept.value(index, lambda: self._pyramid(track))
 
+    def keeps(self, index: int) -> bool:
+        """Whether a track was computed before and is kept beside its store, so that its tiles take no time to make."""
+        track = self._track(index)
+        if track.form == "line":
+            return False
+        key = ("time", track.device) if track.form == "shares" else self._key(track)
+        return self._saved[track.rank].has(*key)
+
     def _pyramid(self, track: TimelineTrack) -> Pyramid:
         # Layers of a thread are made together; whoever wants another one meanwhile waits and finds it.
         with self._reading[track.rank, track.track if track.source == "thread" else id(track)]:
