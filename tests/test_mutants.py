@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,10 +41,13 @@ def test_every_expression_that_is_computed_has_its_mistakes(tmp_path: Path) -> N
         assert one.text.splitlines()[:5] == SMALL.splitlines()[:5]
 
 
-def test_a_seed_is_one_sample_and_a_shorter_one_begins_it() -> None:
-    chosen = sample(SOURCE, 30, 4)
-    assert chosen[:10] == sample(SOURCE, 10, 4)
-    assert {one.path.relative_to(SOURCE).parts[0] for one in chosen} == {"signals", "analyses", "rules"}
+def test_a_seed_is_one_sample_and_a_shorter_one_begins_it(tmp_path: Path) -> None:
+    for layer in ("signals", "analyses", "rules"):
+        shutil.copytree(SOURCE / layer / "copies", tmp_path / layer / "copies")
+    chosen = sample(tmp_path, 30, 4)
+    assert len(chosen) == 30
+    assert chosen[:10] == sample(tmp_path, 10, 4)
+    assert {one.path.relative_to(tmp_path).parts[0] for one in chosen} == {"signals", "analyses", "rules"}
 
 
 def test_what_is_named_after_a_file_covers_it_first() -> None:
