@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from bench.damage.small_ascend import write_text
 
 from series import series
 from stepscope.cli import opening
@@ -263,6 +264,24 @@ def test_export_folded_and_parquet(call, job: str, tmp_path: Path) -> None:
     steps = pq.read_table(target / "kernels.parquet").column("step").to_pylist()
     assert set(steps) == {1}
     assert call("export", job, "--to", "parquet", "-o", str(target))[0] == 2
+
+
+def test_export_of_cluster_outputs(call, job: str, tmp_path: Path) -> None:
+    for rank, step in ((0, 7), (1, 8)):
+        output = write_text(tmp_path / "job" / f"{rank}_ascend_pt", rank)
+        (output / "step_trace_time.csv").write_text(f"Step,Computing\n{step},100.5\n")
+    arguments = ("export", str(tmp_path / "job"), "--to", "ascend-cluster", "-o")
+    assert call(*arguments, str(tmp_path / "all")) == (0, "", f"wrote {tmp_path / 'all'}\n")
+    assert "8,rank,1,100.5" in (tmp_path / "all" / "cluster_step_trace_time.csv").read_text()
+    assert call(*arguments, str(tmp_path / "one"), "--rank", "0")[0] == 0
+    assert "rank,1" not in (tmp_path / "one" / "cluster_step_trace_time.csv").read_text()
+    assert call(*arguments, str(tmp_path / "step"), "--step", "8")[0] == 0
+    assert "7,rank" not in (tmp_path / "step" / "cluster_step_trace_time.csv").read_text()
+    for option, said in (("--rank", "no rank 9"), ("--step", "no step 9")):
+        status, _, err = call(*arguments, str(tmp_path / "no"), option, "9")
+        assert (status, said in err, (tmp_path / "no").exists()) == (2, True, False)
+    assert "whole steps" in call(*arguments, str(tmp_path / "no"), "--from", "1ms")[2]
+    assert "no sums" in call("export", job, "--to", "ascend-cluster", "-o", str(tmp_path / "no"))[2]
 
 
 def test_simulate_is_registered(call, tmp_path: Path) -> None:

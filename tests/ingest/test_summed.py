@@ -83,6 +83,5 @@ def test_a_rank_with_a_broken_file_is_read_as_a_whole(tmp_path: Path) -> None:
         assert isinstance(whole, Trace)
         assert whole.scalar("SELECT value FROM recorded WHERE metric = 'Computing'") == 100
     with job.rank(2) as nothing:
-        assert isinstance(nothing, RankSummaries)
-        assert nothing.sums == []
+        assert nothing is None
     assert ["step_trace_time.csv" in said[0], "left out" in said[2], len(said)] == [True, True, 3]

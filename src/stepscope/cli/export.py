@@ -146,7 +146,8 @@ def _write_cluster(paths: list[Path], folder: Path, wanted: list[int], steps: li
             for done, number in enumerate(ranks):
                 show(f"rank {number}", done, len(ranks))
                 with job.rank(number) as one:
-                    yield sums_of(number, one, steps or None)
+                    if one is not None:
+                        yield sums_of(number, one, steps or None)
 
         ascend_cluster.write(sums(), folder, steps)
 

@@ -14,7 +14,6 @@ from stepscope.ingest.recognise import recognise
 from stepscope.ingest.whose.choice import choose
 from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.model.errors import UnusableInputError
-from stepscope.model.recording import Recording
 from stepscope.model.sums.rank import Glance, RankSummaries
 from stepscope.model.trace import Trace
 from stepscope.readers.protocol import Source, SummaryReader
@@ -35,8 +34,8 @@ class SummedJob:
     by_step: bool
 
     @contextmanager
-    def rank(self, rank: int) -> Iterator[RankSummaries | Trace]:
-        """The sums of one of `ranks`; its trace, said, where they can't be read alone; none, said, without any."""
+    def rank(self, rank: int) -> Iterator[RankSummaries | Trace | None]:
+        """The sums of one of `ranks`; its trace, said, where they are not whole; None, said, if it has nothing."""
         reader, source = self.ranks[rank]
         try:
             found = reader.summaries(source)
@@ -51,7 +50,7 @@ class SummedJob:
             trace = open_trace(source.path, replace(self.options, run=None, span=None))
         except UnusableInputError as error:
             self.options.say(f"rank {rank} is left out ({error.message})")
-            yield RankSummaries(Recording(str(source), ""), [])
+            yield None
             return
         with trace:
             yield trace
