@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Final
 
+from bench.cluster.kept import Kept
 from bench.cluster.planted import KINDS, Planted, planted
 from bench.cluster.verdict import Verdict, of_tables, verdict
 
@@ -21,24 +23,30 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=8)
     parser.add_argument("--runs", type=int, default=20, help="jobs of each kind")
     parser.add_argument("--first", type=int, default=0, help="seed of the first job")
-    parser.add_argument("--only", default="", help="kinds whose name contains this")
+    parser.add_argument("--only", default="", help="kinds whose name contains one of these, with commas")
     parser.add_argument("--processes", type=int, default=1, help="jobs at a time")
     parser.add_argument("--read", type=int, default=0, help="ranks that are read, for all others too; 0 for all")
     parser.add_argument("--tables", action="store_true", help="tables alone: nothing is written or read")
+    parser.add_argument("--keep", type=Path, help="a file that verdicts are added to; those it has are not made again")
     options = parser.parse_args()
+    kept = Kept(options.keep, -1 if options.tables else options.read)
     judge = of_tables if options.tables else partial(verdict, read=options.read)
     seeds = range(options.first, options.first + options.runs)
-    jobs = [one for make in KINDS for seed in seeds if options.only in (one := planted(make, options.ranks, seed)).kind]
+    jobs = [planted(make, options.ranks, seed) for seed in seeds for make in KINDS]
+    jobs = [one for one in jobs if any(part in one.kind for part in options.only.split(","))]
     if options.tables:
         jobs = [
             one for one in jobs if one.format == "kineto"
         ]  # transfers of an Ascend link are known to its files alone
-    print(f"| planted, {options.ranks} ranks | runs | named first | in the table |\n|---|---|---|---|", flush=True)
     verdicts: list[Verdict] = []
+    for one in _each(judge, [one for one in jobs if kept.of(one) is None], options.processes):
+        kept.add(one)
+        verdicts.append(one)
+    verdicts += [known for one in jobs if (known := kept.of(one)) is not None]
+    verdicts.sort(key=lambda one: jobs.index(one.planted))
+    print(f"| planted, {options.ranks} ranks | runs | named first | in the table |\n|---|---|---|---|", flush=True)
     for kind in dict.fromkeys(one.kind for one in jobs):
-        found = list(_each(judge, [one for one in jobs if one.kind == kind], options.processes))
-        verdicts += found
-        print(_row(kind, found), flush=True)
+        print(_row(kind, [one for one in verdicts if one.planted.kind == kind]), flush=True)
     for one in verdicts:
         if one.first is False or one.table is False:
             print(f"{one.planted.kind}, seed {one.planted.job.noise_seed}, ranks {one.planted.ranks}: {one.said}")
@@ -52,11 +60,12 @@ def _told(one: Verdict) -> bool | None:
     return one.table if one.first is None else one.first
 
 
-def _each(judge: Callable[[Planted], Verdict], jobs: list[Planted], processes: int) -> Iterable[Verdict]:
+def _each(judge: Callable[[Planted], Verdict], jobs: list[Planted], processes: int) -> Iterator[Verdict]:
     if processes < 2:
-        return map(judge, jobs)
+        yield from map(judge, jobs)
+        return
     with ProcessPoolExecutor(processes) as executor:
-        return list(executor.map(judge, jobs))
+        yield from executor.map(judge, jobs)
 
 
 def _row(kind: str, found: list[Verdict]) -> str:

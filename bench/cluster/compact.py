@@ -7,6 +7,7 @@ collectives and the times of steps are those that a reader would find; what only
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from stepscope.simulate.engine.run import Simulation, clock_offset
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.records import ActivityRecord, Record
 from stepscope.simulate.specs import Collective
+from stepscope.simulate.writers.ascend.collectives import group_number
 
 #: Kinds of collectives as tables call them; sends and receives are not matched.
 _KINDS: Final = {
@@ -28,14 +30,17 @@ _KINDS: Final = {
 _ORIGIN: Final = 10**18
 
 
-def compact(job: SimJob, seen: Callable[[int, list[Record]], object] = lambda _, __: None) -> JobParts:
+def compact(
+    job: SimJob, seen: Callable[[int, list[Record]], object] = lambda _, __: None, format: str = "kineto"
+) -> JobParts:
     """The job's ranks, their collectives and the times of their steps.
 
     Args:
         job: What to simulate.
         seen: Called with a rank and its next records.
+        format: What the ranks that are read are written as: Ascend's numbers calls and groups in its own way.
     """
-    simulation, found = Simulation(job), [_Rank() for _ in range(job.ranks)]
+    simulation, found = Simulation(job), [(_AscendRank if format == "ascend" else _Rank)() for _ in range(job.ranks)]
     for rank, records in simulation.batches():
         seen(rank, records)
         for record in records:
@@ -43,7 +48,7 @@ def compact(job: SimJob, seen: Callable[[int, list[Record]], object] = lambda _,
                 found[rank].add(record, record.spec.collective)
     parts = JobParts()
     for rank, (one, truth) in enumerate(zip(found, simulation.truth(), strict=True)):
-        recording = Recording(f"rank{rank}", "kineto", rank, job.ranks, None, _ORIGIN + clock_offset(job, rank))
+        recording = Recording(f"rank{rank}", format, rank, job.ranks, None, _ORIGIN + clock_offset(job, rank))
         parts.add(rank, recording, one.calls(rank), one.groups())
         parts.times[rank] = _times(truth["steps"])
     return parts
@@ -80,6 +85,13 @@ class _Rank:
             GroupPart(what.group, what.description, what.ranks, len(what.ranks), (), 1, what.bytes)
             for what in {what.group: what for what, *_ in self._rows}.values()
         ]
+
+
+class _AscendRank(_Rank):
+    """The same as HCCL records them: one group under its number, calls counted from 0."""
+
+    def add(self, record: ActivityRecord, what: Collective) -> None:
+        super().add(record._replace(sequence=record.sequence - 1), replace(what, group=str(group_number())))
 
 
 def _times(steps: list[dict[str, Any]]) -> RankTimes:

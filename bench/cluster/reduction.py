@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.cluster.here import Here
 from bench.cluster.planted import KINDS, planted
 from stepscope.ingest import Options, open_trace
 from stepscope.ingest.workers import Workers
@@ -70,7 +71,7 @@ def renamed(found: RankResult, rank: int) -> RankResult:
     return replace(found, rank=rank, devices=devices)
 
 
-class Keeping(Executor):
+class Keeping(Here):
     """Runs tasks here, and keeps what they send."""
 
     def __init__(self, kept: dict[tuple[str, int], bytes]) -> None:
@@ -78,10 +79,9 @@ class Keeping(Executor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
         """Run a task at once."""
-        task, done = args[0], Future[Any]()
-        result = function(task)
-        self._kept[function.__name__, task.rank if isinstance(task, RankTask) else task[0]] = pickle.dumps(result)
-        done.set_result(result)
+        done, task = super().submit(function, *args), args[0]
+        rank = task.rank if isinstance(task, RankTask) else task[0]
+        self._kept[function.__name__, rank] = pickle.dumps(done.result())
         return done
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -17,6 +19,7 @@ import numpy as np
 
 from bench.cluster.compact import compact
 from bench.cluster.examining import task, took
+from bench.cluster.here import here
 from bench.cluster.planted import Planted
 from bench.cluster.reduction import renamed
 from stepscope.analyses.communication.matching import Calls
@@ -24,13 +27,15 @@ from stepscope.analyses.shared.job_size import JobSize
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.slow_ranks import slow_ranks
 from stepscope.ingest import Options, open_trace
-from stepscope.ingest.workers import processes
 from stepscope.reports.ranks.question import RankResult
-from stepscope.reports.ranks.tasks import Ranks, memory_of
+from stepscope.reports.ranks.tasks import Ranks
 from stepscope.rules.engine import Diagnosing
 from stepscope.rules.finding import Finding
+from stepscope.signals.communication.link_rates import Pair, groups, pairs
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.lens import Lens
+from stepscope.simulate.pipeline import RankGroup, levels_of
+from stepscope.simulate.records import Record
 from stepscope.simulate.writers import WRITERS
 
 
@@ -41,37 +46,43 @@ def represented(planted: Planted, read: int) -> tuple[tuple[Finding, ...], JobPa
         ValueError: What was read differs from what was simulated.
     """
     with tempfile.TemporaryDirectory() as folder:
-        job, paths = _written(planted, Path(folder) / "job")
-        chosen = chosen_ranks(planted, job, read)
-        (Path(folder) / "read").mkdir()
-        for rank in chosen:
-            paths[rank].rename(Path(folder) / "read" / paths[rank].name)
-        with open_trace(Path(folder) / "read", Options(store=Path(folder) / "store")) as trace:
-            with processes(len(chosen), memory_of(trace.recordings)) as workers:
-                ranks, used = Ranks(trace, workers, strict=True, failed=[]), list[int | None]()
-                for _, seen in ranks.surveyed(chosen):
-                    _check(seen.calls, job)
-                    used += seen.used
-                size, diagnosing = JobSize.of(job.recordings, used * (len(job.recordings) // len(chosen))), Diagnosing()
-                found: dict[int, RankResult] = {}
-                for result in ranks.analysed(task(trace, job, size, rank) for rank in chosen):
-                    found[result.rank] = result
-            sent = {rank: pickle.dumps(result) for rank, result in found.items()}
+        job, chosen, drawn = _written(planted, read, Path(folder) / "read")
+        with (
+            open_trace(Path(folder) / "read", Options(store=Path(folder) / "store", workers=here)) as trace,
+            here() as workers,
+        ):
+            ranks, used = Ranks(trace, workers, strict=True, failed=[]), list[int | None]()
+            for _, seen in ranks.surveyed(chosen):
+                _check(seen.calls, job)
+                used += seen.used
+            size, diagnosing = JobSize.of(job.recordings, used * (len(job.recordings) // len(chosen))), Diagnosing()
+            tasks = (task(trace, job, size, rank) for rank in chosen)
+            sent = {result.rank: pickle.dumps(result) for result in ranks.analysed(tasks)}
             for rank in sorted(job.recordings):
-                source = rank if rank in sent else _like(planted, chosen, rank)
-                took(diagnosing, job, renamed(pickle.loads(sent[source]), rank) if source != rank else found[rank])
+                source = rank if rank in sent else _like(planted.job, drawn, rank)
+                one = pickle.loads(sent[source])
+                took(diagnosing, job, one if source == rank else in_place_of(planted.job, one, source, rank))
     return tuple(diagnosing.finish().shown), job
 
 
-def chosen_ranks(planted: Planted, job: JobParts, read: int) -> list[int]:
-    """Which ranks are read: culprits, half of the rest by how long the others wait for them, the other half drawn."""
+def chosen_ranks(planted: Planted, job: JobParts, read: int) -> tuple[list[int], list[int]]:
+    """Which ranks are read.
+
+    Returns:
+        Those that stand for themselves alone, the culprits and those that the others wait for most; and as many that
+        are drawn, which stand for all others as well.
+    """
     units = _units(planted.job)
     caused = {row["rank"]: row["caused_ns"] for row in slow_ranks(job).records()}
     guilty = set(planted.ranks) if planted.stage is None else set()
     units.sort(key=lambda unit: (not guilty & set(unit), -max(caused[rank] for rank in unit)))
-    number = max(1, read // len(units[0]))
+    number = max(2 if guilty else 1, read // len(units[0]))
     drawn = Random(planted.job.noise_seed).sample(units[number // 2 :], number - number // 2)
-    return sorted(rank for unit in (*units[: number // 2], *drawn) for rank in unit)
+    return _flat(units[: number // 2]), _flat(drawn)
+
+
+def _flat(units: list[tuple[int, ...]]) -> list[int]:
+    return sorted(rank for unit in units for rank in unit)
 
 
 def _units(job: SimJob) -> list[tuple[int, ...]]:
@@ -83,23 +94,55 @@ def _units(job: SimJob) -> list[tuple[int, ...]]:
     return [tuple(range(first, first + inner)) for first in range(0, job.ranks, inner)]
 
 
-def _like(planted: Planted, chosen: Sequence[int], rank: int) -> int:
-    """A rank that was read, is no culprit, and does the same as another one: the same stage of another pipeline."""
-    width = planted.job.ranks // planted.job.stages
-    guilty = () if planted.stage is not None else planted.ranks
-    alike = [one for one in chosen if one // width == rank // width and one not in guilty]
+def _like(job: SimJob, drawn: Sequence[int], rank: int) -> int:
+    """A rank that was read and does the same as another one: the same stage of another pipeline."""
+    width = job.ranks // job.stages
+    alike = [one for one in drawn if one // width == rank // width]
     return alike[rank % len(alike)]
 
 
-def _written(planted: Planted, folder: Path) -> tuple[JobParts, list[Path]]:
-    """Simulate the job and write all its ranks."""
-    chosen, lens = WRITERS[planted.format], Lens(planted.job)
-    paths = chosen.targets(planted.job, folder).ranks
-    writers = [chosen.make(planted.job, rank, path) for rank, path in enumerate(paths)]
-    job = compact(planted.job, lambda rank, records: writers[rank].write(lens.seen(records)))
-    for writer in writers:
+def in_place_of(job: SimJob, result: RankResult, source: int, rank: int) -> RankResult:
+    """What was found on one rank, as if on another one: in that one's groups, and over that one's links."""
+    result = renamed(result, rank)
+    own = {str(list(one.ranks)): str(list(other.ranks)) for one, other in zip(*_levels(job, source, rank), strict=True)}
+    assert result.diagnosing is not None
+    signals = result.diagnosing._sealed[rank]
+    if found := signals.maybe(groups):
+        signals._known[groups] = tuple(replace(one, ranks=own.get(one.ranks, one.ranks)) for one in found)
+    if links := signals.maybe(pairs):
+        signals._known[pairs] = tuple(_moved(job, one, rank - source) for one in links)
+    # Where its time goes is known from the simulation.
+    parts = {name: part for name, part in result.parts.items() if name != "times"}
+    parts["links"] = [_moved(job, one, rank - source) for one in result.parts.get("links", ())]
+    return replace(result, parts=parts)
+
+
+def _levels(job: SimJob, *ranks: int) -> tuple[list[RankGroup], ...]:
+    return tuple(levels_of(job, rank) for rank in ranks)
+
+
+def _moved(job: SimJob, pair: Pair, by: int) -> Pair:
+    """The link between two other ranks so far on, which are on one host if these are."""
+    src, size = pair.src + by, job.ranks_per_host
+    if pair.src // size != pair.dst // size:
+        return replace(pair, src=src, dst=(pair.dst + by) % job.ranks)
+    return replace(pair, src=src, dst=src // size * size + (pair.dst + by) % size)
+
+
+def _written(planted: Planted, read: int, folder: Path) -> tuple[JobParts, list[int], list[int]]:
+    """Simulate the job, and write those ranks that are to be read; the records of all are in memory until then."""
+    batches: dict[int, list[list[Record]]] = defaultdict(list)
+    job = compact(planted.job, lambda rank, records: batches[rank].append(records), planted.format)
+    first, drawn = chosen_ranks(planted, job, read)
+    chosen = sorted(first + drawn)
+    format, lens = WRITERS[planted.format], Lens(planted.job)
+    paths = format.targets(planted.job, folder).ranks
+    for rank in chosen:
+        writer = format.make(planted.job, rank, paths[rank])
+        for records in batches[rank]:
+            writer.write(lens.seen(records))
         writer.close()
-    return job, paths
+    return job, chosen, drawn
 
 
 def _check(calls: Calls, job: JobParts) -> None:
