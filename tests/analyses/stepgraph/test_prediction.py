@@ -352,6 +352,13 @@ def test_waiting_for_other_ranks_is_told_from_moving_data() -> None:
     assert saved(trace, device(0.0, comm[1])) == 401 * US
 
 
+def test_a_collective_that_waits_no_more_and_is_scaled_takes_that_part_of_its_length_and_not_less() -> None:
+    trace, _, comm = collectives()
+    alone = Change(unblocked=ids(comm[1]))
+    assert saved(trace, alone + device(0.25, comm[1])) == 300 * US
+    assert saved(trace, alone + device(0.5, comm[1])) == 200 * US
+
+
 def test_others_come_to_a_collective_earlier_in_proportion_to_how_much_earlier_this_rank_does() -> None:
     trace, compute, _ = collectives(250)
     found = predict(trace, device(0.5, compute[1]))

@@ -61,7 +61,7 @@ class Change:
             means everything but the pace of workers.
         time: Stretches of the time of the main thread, and of those that it takes turns with, that are multiplied.
         unblocked: Host events that no longer wait for the device: only the call's own time remains. Also collectives
-            that no longer wait for other ranks.
+            that no longer wait for other ranks; one that is scaled as well takes that part of its recorded length.
         overlapped: Device activities (collectives, copies) that overlap fully with other device work; see
             `overlap`.
     """

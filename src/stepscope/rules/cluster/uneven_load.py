@@ -21,8 +21,9 @@ Distribute by cost instead of count: tokens instead of samples, batches of simil
 step. Balance experts; split large tables by their use; move layers between stages.
 
 ## Known limits
-Needs the recordings of all ranks of a group over the same steps. Pipelines wait by their nature; ranks of different
-stages are compared only where they share a group.
+Needs the recordings of all ranks of a group over the same steps. An exchange of tokens that takes longer because one
+rank gets more of them is not in the price, which counts waiting alone. Pipelines wait by their nature; ranks of
+different stages are compared only where they share a group.
 """
 
 from __future__ import annotations

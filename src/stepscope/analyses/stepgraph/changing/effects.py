@@ -59,15 +59,18 @@ class Effects:
         on, lag = self.built.graph.on, self.built.graph.lag.copy()
         took, waited = self.took.copy(), np.zeros_like(self.took)
         waited[self.late.node] = self.late.wait
+        alone = np.zeros(took.size, np.bool_)
+        if change.unblocked.size:
+            alone[self.device_nodes(change.unblocked)] = True
         for part in change.device:
-            self._scale_device(part, lag, took, waited)
+            self._scale_device(part, lag, took, waited, alone)
         if change.host or change.time:
             self._scale_host(change, lag)
             for part in change.host:
                 self._scale_batches(part, lag)
         if change.unblocked.size:
             self._unblock(change.unblocked, lag)
-            waited[self.device_nodes(change.unblocked)] = 0
+            waited[alone] = 0
         if change.overlapped.size:
             on = self.overlap.apply(self.activities(change.overlapped), lag)
         on = self._from_the_start(on, lag)
@@ -118,10 +121,11 @@ class Effects:
         activities: NDArray[np.int64] = np.unique(found)
         return activities
 
-    def _scale_device(self, part: Scaled, lag: Times, took: Times, waited: Times) -> None:
+    def _scale_device(self, part: Scaled, lag: Times, took: Times, waited: Times, alone: NDArray[np.bool_]) -> None:
+        """Scale device work; of a collective that waits for nobody any more, all that is left is moving data."""
         nodes = self.device_nodes(part.events)
         whole = np.rint((took[nodes] + waited[nodes]) * part.factor).astype(np.int64)
-        waited[nodes] = np.minimum(waited[nodes], whole)
+        waited[nodes] = np.where(alone[nodes], 0, np.minimum(waited[nodes], whole))
         took[nodes] = whole - waited[nodes]
         if part.factor == 0:  # what is not there needs no gap before it; what makes that a long one may remain
             gone = np.zeros(took.size, np.bool_)
