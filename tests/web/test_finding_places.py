@@ -77,7 +77,7 @@ def at_rest(page: browser.Page) -> dict[str, Any]:
     return dict(place)
 
 
-def test_events_are_chosen_seen_and_what_is_drawn_there(chromium: browser.Browser, timed: str) -> None:
+def test_events_are_chosen_seen_and_what_is_drawn_there_and_rows_exist(chromium: browser.Browser, timed: str) -> None:
     page = opened(chromium, timed)
     findings = asked(timed, "report")["findings"]
     known = [(one["evidence"]["ranks"][0], event) for one in findings for event in one["evidence"]["events"][:3]]
@@ -100,20 +100,16 @@ def test_events_are_chosen_seen_and_what_is_drawn_there(chromium: browser.Browse
                 buttons=int(kind == "mousePressed"),
             )  # fmt: skip
         page.eventually(f"stepscopeTimeline.selected.value?.id === {event}")
-    assert page.complaints() == []
-    page.close()
-
-
-def test_rows_are_there(chromium: browser.Browser, timed: str) -> None:
-    page = opened(chromium, timed)
+    go(page, "#/overview")
     for link in links(page, "#/tables"):
         follow(page, link)
         page.eventually("!document.querySelector('.places') && " + READY)
         assert page.run("document.querySelectorAll('.table tbody tr').length") > 0, link
+    assert page.complaints() == []
     page.close()
 
 
-def test_of_a_snapshot_the_allocation_and_the_moment(chromium: browser.Browser, tmp_path: Path) -> None:
+def test_of_a_snapshot_the_allocation_the_moment_and_blocks(chromium: browser.Browser, tmp_path: Path) -> None:
     simulate(SimJob(steps=6, layers=1, leak_bytes=1_900_000), tmp_path, "memsnapshot", faults=("allocator-churn",))
     with viewed(tmp_path) as address:
         page = opened(chromium, address)
@@ -131,14 +127,7 @@ def test_of_a_snapshot_the_allocation_and_the_moment(chromium: browser.Browser, 
         assert page.run("[...document.querySelectorAll('.moment output')].at(-1).textContent").endswith(
             f"event {before:,}"
         )
-        assert page.complaints() == []
-        page.close()
-
-
-def test_blocks_and_segments_by_mouse_and_keyboard(chromium: browser.Browser, tmp_path: Path) -> None:
-    simulate(SimJob(steps=2, layers=1), tmp_path, "memsnapshot")
-    with viewed(tmp_path) as address:
-        page = opened(chromium, address, "#/memory?tab=segments")
+        go(page, "#/memory?tab=segments")
         page.eventually("!!document.querySelector('.segments g rect')")
         largest = rows(address, "SELECT segment, address, kind FROM segments ORDER BY bytes DESC, address LIMIT 1")[0]
         blocks = rows(address, f"SELECT address, state FROM blocks WHERE segment = {largest[0]} ORDER BY address")
@@ -155,4 +144,5 @@ def test_blocks_and_segments_by_mouse_and_keyboard(chromium: browser.Browser, tm
         assert largest[2] in page.run(said)
         page.press("ArrowRight")
         page.eventually(f"({said}).includes({f'At {blocks[0][0]:#x},'!r})")
+        assert page.complaints() == []
         page.close()
