@@ -131,14 +131,10 @@ class Facts:
     def trace(self, **recording: Any) -> Trace:
         """The derived trace, with fields of `Recording` given by keyword."""
         connection = self.staging.connection
-        events = pa.Table.from_pylist(self._events, schema=_EVENT_SCHEMA)
-        connection.register("stated", events)
-        self.staging.intern_names("stated")
-        connection.execute(
-            "INSERT INTO raw_events BY NAME SELECT id, ts, dur, track, name_id, category, correlation, external_id "
-            "FROM stated JOIN names USING (name)"
-        )
-        connection.unregister("stated")
+        names = self.staging.add_names(list(dict.fromkeys(event["name"] for event in self._events)))
+        events = [event | {"name_id": names[event["name"]]} for event in self._events]
+        if events:
+            self.staging.insert("raw_events", pa.Table.from_pylist(events, schema=_EVENT_SCHEMA))
         if self._kernels:
             columns = sorted({name for kernel in self._kernels for name in kernel})
             rows = [{name: kernel.get(name) for name in columns} for kernel in self._kernels]
@@ -191,7 +187,7 @@ _EVENT_SCHEMA = pa.schema(
         ("ts", pa.int64()),
         ("dur", pa.int64()),
         ("track", pa.int32()),
-        ("name", pa.string()),
+        ("name_id", pa.int32()),
         ("category", pa.string()),
         ("correlation", pa.int64()),
         ("external_id", pa.int64()),

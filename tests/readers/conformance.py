@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from readers.invariants import check_rank
 from readers.oracle import Row
 from series import drawn
 from stepscope.ingest import Options, open_trace
 from stepscope.ingest.recognise import READERS
-from stepscope.model.categories import CATEGORIES, KERNEL_KINDS, TRACK_KINDS
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
@@ -149,89 +149,7 @@ def check_sample(trace: Trace, test: str) -> None:
 def check_invariants(trace: Trace) -> None:
     """What every query may rely on, of every rank."""
     for rank in trace.ranks:
-        _check_invariants(trace.rank(rank))
-
-
-def _check_invariants(trace: Trace) -> None:
-    none = {
-        "an id is given twice": "SELECT id FROM events GROUP BY rank, id HAVING count(*) > 1",
-        "a time before the origin": "SELECT id FROM events WHERE ts < 0 OR dur < 0",
-        "an unknown category": f"SELECT id FROM events WHERE category NOT IN {CATEGORIES}",
-        "an unknown kind of track": f"SELECT track FROM tracks WHERE kind NOT IN {TRACK_KINDS}",
-        "an event on no track": "SELECT id FROM spans ANTI JOIN tracks USING (rank, track)",
-        "an event on a counter's track": (
-            "SELECT id FROM spans JOIN tracks USING (rank, track) WHERE kind = 'counter'"
-        ),
-        "a host event without depth": (
-            "SELECT id FROM spans JOIN tracks USING (rank, track) WHERE (kind = 'host') <> (depth IS NOT NULL)"
-        ),
-        "a parent on another track, or one that does not enclose its child's start": (
-            "SELECT c.id FROM spans c JOIN spans p ON p.rank = c.rank AND p.id = c.parent "
-            "WHERE p.track <> c.track OR p.depth <> c.depth - 1 OR c.ts < p.ts OR c.ts > p.ts + coalesce(p.dur, 0)"
-        ),
-        "a parent that is not there": (
-            "SELECT c.id FROM spans c LEFT JOIN spans p ON p.rank = c.rank AND p.id = c.parent "
-            "WHERE (c.depth > 0 OR c.parent IS NOT NULL) AND p.id IS NULL"
-        ),
-        "a launch that is no call on the host with the same correlation": (
-            "SELECT k.event FROM kernels k LEFT JOIN spans l ON l.rank = k.rank AND l.id = k.launch "
-            "LEFT JOIN tracks t ON t.rank = l.rank AND t.track = l.track WHERE k.launch IS NOT NULL AND "
-            "(l.category NOT IN ('launch', 'runtime', 'sync') OR t.kind <> 'host' OR l.correlation <> k.correlation "
-            "OR l.id IS NULL)"
-        ),
-        "an operator, module or graph that is no host event": (
-            "SELECT event FROM (SELECT rank, event, unnest([op, module, graph]) AS id FROM kernels) k "
-            "LEFT JOIN spans e USING (rank, id) LEFT JOIN tracks t USING (rank, track) "
-            "WHERE k.id IS NOT NULL AND t.kind IS DISTINCT FROM 'host'"
-        ),
-        "a kernel that is not its event": (
-            "SELECT k.event FROM kernels k LEFT JOIN spans e ON e.rank = k.rank AND e.id = k.event "
-            "WHERE e.id IS NULL OR e.ts <> k.ts OR coalesce(e.dur, 0) <> k.dur OR e.track <> k.track"
-        ),
-        # Parts of work that is a kernel as a whole are `other`, marks of the profiler `overhead`.
-        "device work that is no kernel": (
-            "SELECT id FROM spans e JOIN tracks USING (rank, track) "
-            "ANTI JOIN kernels k ON k.event = e.id AND k.rank = e.rank "
-            "WHERE kind = 'device' AND category NOT IN ('annotation', 'other', 'overhead') "
-            # Of a rank of which only sums are at hand, collectives are known and no kernels.
-            "AND NOT (category = 'collective' AND rank IN (SELECT rank FROM health WHERE code = 'sums-only'))"
-        ),
-        "an event that is two kernels": "SELECT event FROM kernels GROUP BY rank, event HAVING count(*) > 1",
-        "an unknown kind of work": f"SELECT event FROM kernels WHERE kind NOT IN {KERNEL_KINDS}",
-        "steps that overlap": (
-            "SELECT step FROM (SELECT step, ts, lag(ts + dur) OVER (PARTITION BY rank ORDER BY ts) AS before "
-            "FROM steps) WHERE ts < before"
-        ),
-        "a step that ends before it starts": 'SELECT step FROM steps WHERE dur < 0 OR "end" < ts + dur',
-        "steps of a rank that are called the same": (
-            "SELECT rank FROM steps GROUP BY rank HAVING count(DISTINCT step) <> count(*)"
-        ),
-        "an event outside its step": (
-            "SELECT e.id FROM spans e JOIN tracks t USING (rank, track) LEFT JOIN steps s USING (rank, step) "
-            "WHERE t.kind = 'host' AND e.step IS NOT NULL AND (s.step IS NULL OR e.ts < s.ts OR e.ts >= s.ts + s.dur)"
-        ),
-        "a copy or a collective of no event": (
-            "SELECT event FROM (SELECT rank, event FROM copies UNION ALL SELECT rank, event FROM collectives) c "
-            "ANTI JOIN spans e ON e.rank = c.rank AND e.id = c.event"
-        ),
-        "inputs of what is no operator": (
-            "SELECT event FROM op_inputs i LEFT JOIN spans e ON e.rank = i.rank AND e.id = i.event "
-            "WHERE e.category IS NULL OR e.category NOT IN ('op', 'dataloader', 'step')"
-        ),
-        "flows from or to nowhere": (
-            "SELECT id FROM (SELECT rank, unnest([source, target]) AS id FROM flows) ANTI JOIN spans USING (rank, id) "
-            "WHERE id IS NOT NULL"
-        ),
-        "a health line without a count, a message or an effect": (
-            "SELECT code FROM health WHERE count < 1 OR severity NOT IN ('error', 'warning', 'info') "
-            "OR length(message) = 0 OR length(effect) = 0 OR message LIKE '%.' OR effect LIKE '%.'"
-        ),
-    }  # fmt: skip
-    for what, query in none.items():
-        found = trace.rows(query)
-        assert not found, f"{what}: {found[:5]}"
-    assert trace.scalar("SELECT min(ts) FROM spans") == 0
-    assert trace.scalar("SELECT count(*) FROM spans") == trace.recordings[trace.ranks[0]].events
+        check_rank(trace.rank(rank))
 
 
 def check_report(trace: Trace) -> None:

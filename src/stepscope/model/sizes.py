@@ -17,6 +17,8 @@ class Sizes:
     Attributes:
         nested_events: Host events nested together, about; each takes some 500 bytes meanwhile. Of ranks with more than
             twice as many, columns of all events are not in memory at once.
+        threaded_events: Events of a recording from which on threads derive its tables; a few milliseconds of each would
+            be spent on starting and stopping them.
         joined_activities: Device activities of which many columns may be in memory twice (200,000 take 20 MB).
         concurrent_events: Events of a rank about which several questions are asked at a time; each may need some 100
             bytes per event.
@@ -39,6 +41,7 @@ class Sizes:
     """
 
     nested_events: int = 500_000
+    threaded_events: int = 5_000
     joined_activities: int = 200_000
     concurrent_events: int = 4_000_000
     kept_bytes: int = 16 << 20

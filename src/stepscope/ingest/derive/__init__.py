@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from stepscope.ingest.derive.amounts import clean_amounts
@@ -20,6 +19,7 @@ from stepscope.ingest.derive.names.classes import classify_names
 from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.ingest.derive.work import RecordedWork
 from stepscope.ingest.derive.write import Writing
+from stepscope.model.process.executors import threads_for
 from stepscope.model.process.footprint import give_back
 from stepscope.store.staging import Staging
 
@@ -45,9 +45,9 @@ def derive(staging: Staging) -> int | None:
     clean_amounts(staging)
     work = RecordedWork.read(staging, overview)
     steps = FoundSteps.find(staging, overview, work)
-    with Writing(staging) as writing:
+    with Writing(staging, overview.total) as writing:
         writing.start_staged()
-        with ThreadPoolExecutor(1, thread_name_prefix="stepscope-classes") as executor:
+        with threads_for(overview.total, 1, "classes") as executor:
             classes = executor.submit(classify_names, staging, work)
             hosts = nest_hosts(staging, overview, steps, work, writing)
         if not work.is_small:

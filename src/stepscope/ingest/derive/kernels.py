@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,6 +22,7 @@ from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import OP_CLASSES, OpClass
+from stepscope.model.process.executors import threads_for
 from stepscope.store.activities import ACTIVITIES
 from stepscope.store.layout import stored_columns
 from stepscope.store.staging import Staging
@@ -55,7 +55,7 @@ def derive_kernels(
     activities = _asked(work, kinds, columns)
     compute = np.flatnonzero(kinds == COMPUTE)
     op_class = columns["op_class"].indices.to_numpy()[compute]
-    with ThreadPoolExecutor(1, thread_name_prefix="stepscope-amounts") as executor:
+    with threads_for(overview.total, 1, "amounts") as executor:
         early = executor.submit(work.joined, staging, "raw_kernels", _RECORDED) if work.is_small else None
         costs = find_costs(staging, hosts.chain, work.event[compute], activities.op[compute], op_class)
         recorded = work.joined(staging, "raw_kernels", _RECORDED) if early is None else early.result()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +12,7 @@ from stepscope.ingest.derive.activities import DerivedWork
 from stepscope.ingest.derive.device_events import CATEGORY_SQL, device_events_sql
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.work import RecordedWork
+from stepscope.model.process.executors import threads_for
 from stepscope.model.schema import TableSchema
 from stepscope.model.table import arrow_schema
 from stepscope.model.tables import COLLECTIVES, HEALTH
@@ -67,11 +68,11 @@ _HOST_SPANS: Final = ", ".join(CATEGORY_SQL if name == "category" else name for 
 
 
 class Writing:
-    """Writer of a store's files in background threads; as a context manager it waits for them at exit."""
+    """Writer of a store's files, in threads for many events; as a context manager it waits for them at exit."""
 
-    def __init__(self, staging: Staging) -> None:
+    def __init__(self, staging: Staging, events: int) -> None:
         self._staging = staging
-        self._executor = ThreadPoolExecutor(2, thread_name_prefix="stepscope-writing")
+        self._executor = threads_for(events, 2, "writing")
         self._tasks: list[Future[None]] = []
         self._host_files = 0
 

@@ -51,6 +51,8 @@ WHERE raw_kernels.event = e.id AND n.name = 'hipExtModuleLaunchKernel' AND l.id 
     AND len(raw_kernels.grid) = 3 AND len(block) = 3 AND list_min(block) > 0
 """
 
+_HAS_GRIDS_SQL: Final = "SELECT count(*) > 0 FROM names WHERE name = 'hipExtModuleLaunchKernel'"
+
 
 def collective_name(recorded: str) -> str:
     """The canonical name of a collective from any spelling of it (`_allgather_base`, `nccl:all_reduce`, ...)."""
@@ -63,11 +65,16 @@ def collective_name(recorded: str) -> str:
 
 def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
     """Stage collectives, flows, counters, start-end pairs and names of threads."""
-    add_pairs(staging)
-    staging.connection.execute(_GRIDS_IN_THREADS)
-    _stage_collectives(staging)
+    staging.count_rows()
+    if staging.may_have("kineto_ends"):
+        add_pairs(staging)
+    if staging.may_have("raw_kernels") and staging.one(_HAS_GRIDS_SQL) == (True,):
+        staging.connection.execute(_GRIDS_IN_THREADS)
+    if staging.may_have("kineto_collectives"):
+        _stage_collectives(staging)
     _stage_flows(staging)
-    _stage_counters(staging)
+    if staging.may_have("kineto_counters"):
+        _stage_counters(staging)
     _label_tracks(staging, metadata)
 
 
@@ -116,6 +123,8 @@ def _stage_flows(staging: Staging) -> None:
     """Stage flows; where device work has no correlation id, its launch flow gives one."""
     staging.write_tracks()
     connection = staging.connection
+    if not staging.may_have("kineto_flows"):
+        return
     connection.execute(
         "INSERT INTO raw_flows SELECT f.kind, key, is_source, f.ts, track FROM kineto_flows f "
         "JOIN tracks t ON t.kind = 'host' AND t.process = f.pid AND t.thread = f.tid WHERE f.kind <> 'launch'"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +32,7 @@ from stepscope.model.events.nesting import Nesting, nest
 from stepscope.model.events.stretches import Stretch
 from stepscope.model.events.tree import nearest
 from stepscope.model.intervals import Times
+from stepscope.model.process.executors import threads_for
 from stepscope.model.sizes import SIZES
 from stepscope.store.staging import Staging
 
@@ -95,8 +95,8 @@ def nest_hosts(staging: Staging, overview: Overview, steps: FoundSteps, work: Re
     parts = []
     threads = sum(number for track, number in overview.by_track.items() if track in overview.hosts)
     # Two stretches fit in memory then, so that two cores can nest them.
-    together = threads <= SIZES.whole_columns
-    for part, events in _each(nest_stretch, host_stretches(staging, overview), together):
+    number = threads if threads <= SIZES.whole_columns else 0
+    for part, events in _each(nest_stretch, host_stretches(staging, overview), number):
         parts.append(part)
         writing.start_host_events(events)
         del events
@@ -112,11 +112,11 @@ def nest_hosts(staging: Staging, overview: Overview, steps: FoundSteps, work: Re
 
 
 def _each(
-    nest_stretch: Callable[[Stretch], tuple[Hosts, pa.Table]], stretches: Iterator[Stretch], together: bool
+    nest_stretch: Callable[[Stretch], tuple[Hosts, pa.Table]], stretches: Iterator[Stretch], number: int
 ) -> Iterator[tuple[Hosts, pa.Table]]:
-    """Results of each stretch, in order."""
-    if together:
-        with ThreadPoolExecutor(2, thread_name_prefix="stepscope-nesting") as executor:
+    """Results of each stretch, in order; `number` is that of all events if two stretches fit in memory, else 0."""
+    if number >= SIZES.threaded_events:
+        with threads_for(number, 2, "nesting") as executor:
             yield from executor.map(nest_stretch, stretches)
     else:
         yield from map(nest_stretch, stretches)
