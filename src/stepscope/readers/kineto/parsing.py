@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from stepscope.readers.kineto.chunk_buffer import NONE
@@ -107,6 +108,7 @@ IS_LAUNCH_FLOW: Final = (
 _FOUND_ARGS: Final = "CASE WHEN known_args IS NULL AND NOT flat THEN json_extract(text, '$.args')::VARCHAR END"
 
 #: The process and thread of an event as recorded: numbers in most traces, texts in some.
+WHERE_COLUMNS: Final = ("pid", "pid_text", "tid", "tid_text")
 PROCESS: Final = "coalesce(pid::VARCHAR, pid_text, '')"
 THREAD: Final = "coalesce(tid::VARCHAR, tid_text, '')"
 
@@ -136,33 +138,59 @@ def is_inexact(ts: NDArray[np.int64]) -> bool:
     return bool(known.size and (known % 1000).any() and max(-int(known.min()), int(known.max())) >= _EXACT_BELOW)
 
 
-def columns_sql(source: str, *, exact: bool) -> str:
-    """A query for all columns of each event; see `parse_sql`."""
-    ts = _EXACT_TS if exact else FAST_TS
+_EXTERNAL_ID: Final = 'e.args."External id"'
+#: Columns over the text of an event and the structure `e` that was parsed from it.
+_COLUMNS: Final = {
+    "i": "i",
+    "ph": "e.ph",
+    "phase": "(CASE WHEN strlen(e.ph) = 1 THEN ascii(e.ph) ELSE 0 END)::UTINYINT",
+    "cat": "coalesce(e.cat, '')",
+    "name": "coalesce(e.name, '')",
+    "name_key": "hash(e.cat, e.name)",
+    "key": "CASE WHEN e.ph IN ('s', 't', 'f') THEN json_extract_string(text, '$.id') END",
+    "pid": "e.pid",
+    "pid_text": "CASE WHEN e.pid IS NULL THEN json_extract_string(text, '$.pid') END",
+    "tid": "e.tid",
+    "tid_text": "CASE WHEN e.tid IS NULL THEN json_extract_string(text, '$.tid') END",
+    "dur": f"CASE WHEN isfinite(e.dur) THEN CAST(round(least(greatest(e.dur, -1), {LIMIT_US}) * 1000) AS BIGINT) END",
+    "known_args": "known_args",
+    "found_args": _FOUND_ARGS,
+    "correlation": _signed("e.args.correlation"),
+    "external_id": (
+        f"CASE WHEN {_EXTERNAL_ID} IS NULL AND cat IN {_OLD_CATEGORIES} THEN "
+        "try_cast(json_extract_string(text, '$.args.\"external id\"') AS BIGINT) "
+        f"ELSE {_signed(_EXTERNAL_ID)} END"
+    ),
+    "device": "e.args.device",
+    "collective": 'e.args."Collective name"',
+    "stream": 'coalesce(e.args.stream, e.args."sycl queue", e.args."l0 queue")',
+    "shapes": (
+        "CASE WHEN e.args.\"Input Dims\" IS NULL AND cat = 'Operator' THEN "
+        'json_extract(text, \'$.args."Input dims"\') ELSE e.args."Input Dims" END'
+    ),
+    "dtypes": 'e.args."Input type"',
+    "strides": 'e.args."Input Strides"',
+    "concrete": 'e.args."Concrete Inputs"',
+    "stack": "nullif(e.args.\"Call stack\", '')",
+    "module": "nullif(e.args.\"Module Hierarchy\", '')",
+    "sequence": 'e.args."Sequence number"',
+    "forward_thread": 'e.args."Fwd thread id"',
+}
+#: Those that others are made of.
+_ALWAYS: Final = ("ph", "cat", "name", "known_args", "found_args")
+
+
+def columns_sql(source: str, *, exact: bool, columns: Sequence[str] = tuple(_COLUMNS)) -> str:
+    """A query for columns of each event, with `ts`, `is_span` and `args`; see `parse_sql`.
+
+    A statement takes longer to plan with each column, whether or not it is used.
+    """
+    listed = ", ".join(f"{sql} AS {name}" for name, sql in _COLUMNS.items() if name in columns or name in _ALWAYS)
     return f"""
     SELECT *, coalesce({_IS_SPAN}, false) AS is_span, coalesce(known_args, found_args) AS args
     FROM (
-        SELECT i, e.ph AS ph, (CASE WHEN strlen(e.ph) = 1 THEN ascii(e.ph) ELSE 0 END)::UTINYINT AS phase,
-            coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, hash(e.cat, e.name) AS name_key,
-            CASE WHEN e.ph IN ('s', 't', 'f') THEN json_extract_string(text, '$.id') END AS key,
-            e.pid AS pid, CASE WHEN e.pid IS NULL THEN json_extract_string(text, '$.pid') END AS pid_text,
-            e.tid AS tid, CASE WHEN e.tid IS NULL THEN json_extract_string(text, '$.tid') END AS tid_text,
-            CASE WHEN isfinite(e.ts) AND abs(e.ts) < {LIMIT_US} THEN {ts} END AS ts,
-            CASE WHEN isfinite(e.dur)
-                THEN CAST(round(least(greatest(e.dur, -1), {LIMIT_US}) * 1000) AS BIGINT) END AS dur,
-            known_args, {_FOUND_ARGS} AS found_args,
-            {_signed("e.args.correlation")} AS correlation,
-            CASE WHEN e.args."External id" IS NULL AND cat IN {_OLD_CATEGORIES}
-                THEN try_cast(json_extract_string(text, '$.args."external id"') AS BIGINT)
-                ELSE {_signed('e.args."External id"')} END AS external_id,
-            e.args.device AS device, e.args."Collective name" AS collective,
-            coalesce(e.args.stream, e.args."sycl queue", e.args."l0 queue") AS stream,
-            CASE WHEN e.args."Input Dims" IS NULL AND cat = 'Operator'
-                THEN json_extract(text, '$.args."Input dims"') ELSE e.args."Input Dims" END AS shapes,
-            e.args."Input type" AS dtypes, e.args."Input Strides" AS strides,
-            e.args."Concrete Inputs" AS concrete, nullif(e.args."Call stack", '') AS stack,
-            nullif(e.args."Module Hierarchy", '') AS module,
-            e.args."Sequence number" AS sequence, e.args."Fwd thread id" AS forward_thread
+        SELECT {listed},
+            CASE WHEN isfinite(e.ts) AND abs(e.ts) < {LIMIT_US} THEN {_EXACT_TS if exact else FAST_TS} END AS ts
         FROM (
             SELECT i, text, flat, args AS known_args, json_transform(text, {structure(dict(_EVENT))}) AS e
             FROM {source} WHERE NOT ({IS_LAUNCH_FLOW})

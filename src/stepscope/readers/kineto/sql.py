@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.readers.kineto.chunk_buffer import NONE
-from stepscope.readers.kineto.parsing import PARSED, PROCESS, THREAD, columns_sql, structure
+from stepscope.readers.kineto.parsing import PARSED, PROCESS, THREAD, WHERE_COLUMNS, columns_sql, structure
 
 #: What is staged only when all events are known.
 TABLES: Final = (
@@ -19,6 +19,7 @@ TABLES: Final = (
 
 #: Names here of the texts that operators may be recorded with.
 INPUT_TEXTS: Final = ("shapes", "dtypes", "strides", "concrete", "stack", "module")
+_OF_TEXTS: Final = ("i", *WHERE_COLUMNS, "device", "stream", *INPUT_TEXTS)
 
 _HAS_INPUTS: Final = (
     "shapes <> '[]' OR dtypes <> '[]' OR stack IS NOT NULL OR module IS NOT NULL OR sequence IS NOT NULL"
@@ -48,7 +49,7 @@ def texts_sql(source: str) -> str:
     return f"""
     SELECT i, cat, name, {PROCESS} AS process, {THREAD} AS thread, device,
         coalesce(stream, regexp_replace({THREAD}, '^stream\\s+', '')) AS stream, {", ".join(INPUT_TEXTS)}
-    FROM ({columns_sql(source, exact=False)}) ORDER BY i
+    FROM ({columns_sql(source, exact=False, columns=_OF_TEXTS)}) ORDER BY i
     """
 
 
@@ -82,7 +83,7 @@ def flows_sql(source: str, *, exact: bool) -> str:
     INSERT INTO kineto_flows
     SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,
         key, ph = 's', ts, {PROCESS}, {THREAD}
-    FROM ({columns_sql(source, exact=exact)}) WHERE key IS NOT NULL AND ts IS NOT NULL
+    FROM ({columns_sql(source, exact=exact, columns=("key", *WHERE_COLUMNS))}) WHERE key IS NOT NULL AND ts IS NOT NULL
     """
 
 
@@ -91,7 +92,7 @@ def counters_sql(source: str, *, exact: bool) -> str:
     return f"""
     INSERT INTO kineto_counters
     SELECT ts, {PROCESS}, name, kv.key, try_cast(kv.value AS DOUBLE)
-    FROM ({columns_sql(source, exact=exact)}), unnest(
+    FROM ({columns_sql(source, exact=exact, columns=WHERE_COLUMNS)}), unnest(
         CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args::JSON AS MAP(VARCHAR, VARCHAR))) END
     ) AS u(kv)
     WHERE ts IS NOT NULL AND args IS NOT NULL
@@ -102,7 +103,8 @@ def ends_sql(source: str, *, exact: bool) -> str:
     """Gathers start and end events of the Chrome format, to be paired when all are known."""
     return f"""
     INSERT INTO kineto_ends
-    SELECT i, ph, ts, {PROCESS}, {THREAD}, cat, name FROM ({columns_sql(source, exact=exact)}) WHERE ts IS NOT NULL
+    SELECT i, ph, ts, {PROCESS}, {THREAD}, cat, name
+    FROM ({columns_sql(source, exact=exact, columns=("i", *WHERE_COLUMNS))}) WHERE ts IS NOT NULL
     """
 
 
