@@ -29,6 +29,9 @@ class Sizes:
         short_segments: Objects too short to be events that are still parsed, per 8 MiB of text.
         event_bytes: Text of one event; those of real traces with long stacks have some 100 kB.
         metadata_bytes: Text around the events that is read as a whole: Python's objects are some twenty times as large.
+        sums_bytes: A JSON file of a profiler's sums, which is read as a whole: Python's objects are some seven times as
+            large.
+        table_rows: Rows of a database's table that is read as a whole; each takes some 500 bytes.
         unpacked_bytes: What any input may unpack to. Recordings unpack to 5 to 60 times their size.
         unpacked_times: Larger inputs may unpack to this multiple of their size; deflate's highest ratio is 1030.
         archive_members: Files in one zip archive; each takes some 500 bytes of memory.
@@ -51,6 +54,8 @@ class Sizes:
     short_segments: int = 1 << 16
     event_bytes: int = 4 << 20
     metadata_bytes: int = 16 << 20
+    sums_bytes: int = 128 << 20
+    table_rows: int = 1_000_000
     unpacked_bytes: int = 2 << 30
     unpacked_times: int = 250
     archive_members: int = 100_000

@@ -13,6 +13,7 @@ from bench.damage.small_ascend import START, at, write_csv
 
 from readers.conformance import open_fresh
 from stepscope.analyses.registry import analyses
+from stepscope.model.sizes import SIZES
 from stepscope.readers.ascend.vocabulary import group_hash
 from stepscope.signals import Signals
 from stepscope.signals.communication import cluster, communication, pipeline
@@ -157,6 +158,21 @@ def test_sums_of_a_database_serve_as_well(tmp_path: Path) -> None:
         assert (step["total_ns"], step["end_ns"]) == (16_000_000, 16_000_000)  # it ends with its last collective
         # Without sizes nothing tells how much of it was waiting.
         assert trace.scalar("SELECT transfer_ns FROM collectives") is None
+
+
+def test_sums_above_the_limits_are_left_out_and_said(tmp_path: Path) -> None:
+    output = write_sums(tmp_path / "rank")
+    with closing(sqlite3.connect(output / "analysis.db")) as connection, connection:
+        keys = "type, hccl_op_name, group_name, src_rank, dst_rank, transport_type, op_name"
+        connection.execute(f"CREATE TABLE CommAnalyzerMatrix ({keys})")
+        rows = [("collective", name, "1", 0, 1, "HCCS", name) for name in "abc"]
+        connection.executemany("INSERT INTO CommAnalyzerMatrix VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    with SIZES.changed(sums_bytes=100, table_rows=2), open_fresh(tmp_path) as trace:
+        said = [row["message"] for row in trace.rows("SELECT message FROM health WHERE code = 'file-unreadable'")]
+    assert any(message.startswith("communication.json") for message in said)
+    assert any("analysis.db" in message for message in said)
+    with open_fresh(tmp_path) as trace:
+        assert trace.scalar("SELECT count(*) FROM health WHERE code = 'file-unreadable'") == 0
 
 
 @pytest.mark.parametrize("name", ["communication.json", "step_trace_time.csv"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.model.sizes import SIZES
 from stepscope.readers.ascend.kinds import SUMMARIES, TABLES, kind_of_name, summary_kind, table_kind
 from stepscope.readers.protocol import Source
 
@@ -22,7 +24,6 @@ _RANK: Final = re.compile(r"_(\d{1,6})\.(?:db|json)$")
 
 #: Bytes examined to recognise files whose names are ambiguous.
 _HEAD: Final = 1 << 14
-_SMALL: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +170,20 @@ def _json(path: Path | None, unreadable: list[str]) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a small JSON file; None if there is none. `N/A` is read as null."""
+    """The object in a JSON file of sums; None if there is none, or it is too large. `N/A` is read as null."""
     try:
-        if path.stat().st_size > _SMALL:
+        if path.stat().st_size > SIZES.sums_bytes:
             return None
         text = path.read_text(encoding="utf-8", errors="replace")
         value = json.loads(re.sub(r"(?<=[:,\[\s])N/A(?=\s*[,}\]])", "null", text), strict=False)
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def why_unread(path: Path) -> str:
+    """What to say of a file of which `read_json` returns None."""
+    with suppress(OSError):
+        if path.stat().st_size > SIZES.sums_bytes:
+            return f"{path.name} has more than {SIZES.sums_bytes >> 20} MiB"
+    return f"{path.name} is no JSON"

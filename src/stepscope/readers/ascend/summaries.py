@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from stepscope.model.sums.rank import SumRow
 from stepscope.readers.ascend.csvfile import CsvTable, observe_zeros
-from stepscope.readers.ascend.files import read_json
+from stepscope.readers.ascend.files import read_json, why_unread
 from stepscope.readers.ascend.sum_rows import communication_rows, matrix_rows
 from stepscope.store.staging import Staging
 
@@ -116,8 +116,6 @@ def insert(staging: Staging, rows: list[SumRow]) -> None:
 
 def _object(staging: Staging, path: Path) -> dict[str, Any]:
     value = read_json(path)
-    staging.observe(
-        "file-unreadable", "warning", int(value is None), f"{path.name} is no JSON", "its contents are missing"
-    )
+    staging.observe("file-unreadable", "warning", int(value is None), why_unread(path), "its contents are missing")
     observe_zeros(staging, path)
     return value or {}

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.model.errors import UnusableInputError
+from stepscope.model.sizes import SIZES
 from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns, arrow_column
 from stepscope.readers.sqlite.pages import UnreadableError
 from stepscope.readers.sqlite.whole import PagedTable
@@ -29,8 +30,6 @@ _LAST_ROW: Final = 2**63 - 1
 #: Number of places of a sample, and rows at each.
 _PLACES: Final = 64
 _PLACE_ROWS: Final = 64
-#: Most rows of a small table.
-SMALL: Final = 100_000
 #: Rows fetched at a time: enough to make calls cheap, few enough to stay in the CPU's cache.
 _BLOCK_ROWS: Final = 1 << 12
 
@@ -41,6 +40,7 @@ class SqliteTables:
     Attributes:
         columns: Names of the columns by table, in order.
         damage: What could not be read.
+        cut: Tables of which `small` has left out rows.
     """
 
     def __init__(self, path: Path, hint: str = "write the database again", label: str = "") -> None:
@@ -55,6 +55,7 @@ class SqliteTables:
             UnusableInputError: It is no database, or its list of tables can't be read.
         """
         self.damage: list[str] = []
+        self.cut: list[str] = []
         self._path = path
         self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
         self._connection.text_factory = bytes
@@ -127,15 +128,18 @@ class SqliteTables:
         for rows in _gathered(self._rows(table, present, last + 1)):
             yield _batch(rows, present, types)
 
-    def small(self, table: str, *names: str, most: int = SMALL) -> list[tuple[Any, ...]]:
-        """Stored values of a small table's columns as rows, `most` at most; empty if it lacks one of the columns."""
+    def small(self, table: str, *names: str) -> list[tuple[Any, ...]]:
+        """Stored values of columns as rows, `SIZES.table_rows` at most; empty if the table lacks one of the columns."""
         if not set(names) <= set(self.columns.get(table, ())):
             return []
         rows = (row[1:] for block in self._rows(table, list(names)) for row in block)
-        return [
+        found = [
             tuple(value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in row)
-            for row in islice(rows, most)
+            for row in islice(rows, SIZES.table_rows)
         ]
+        if next(rows, None) is not None:
+            self.cut.append(table)
+        return found
 
     def close(self) -> None:
         """Release the file."""

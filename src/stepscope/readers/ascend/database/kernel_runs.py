@@ -8,8 +8,6 @@ from stepscope.model.sums.kernels import KernelKey, RunDurations
 from stepscope.readers.ascend.database.tables import AscendDatabase
 
 _DESCRIPTION: Final = ("globalTaskId", "name", "inputShapes", "inputDataTypes", "outputShapes")
-#: Larger tables are read as a whole, which holds less of them in memory.
-_MOST_ROWS: Final = 1_000_000
 
 
 def kernels_in(database: AscendDatabase) -> dict[KernelKey, RunDurations] | None:
@@ -18,7 +16,7 @@ def kernels_in(database: AscendDatabase) -> dict[KernelKey, RunDurations] | None
     Steps of kernels are not recorded here.
     """
     tables = [
-        database.rows(table, *columns, most=_MOST_ROWS)
+        database.rows(table, *columns)
         for table, columns in (
             ("STRING_IDS", ("id", "value")),
             ("COMPUTE_TASK_INFO", _DESCRIPTION),
@@ -37,7 +35,7 @@ def kernels_in(database: AscendDatabase) -> dict[KernelKey, RunDurations] | None
             return None
         found.setdefault(key, RunDurations()).add(end - start)
     keys = (len(texts), len(described), len({task for task, *_ in runs}))
-    whole = all(unique == len(rows) < _MOST_ROWS for unique, rows in zip(keys, tables, strict=True))
+    whole = all(unique == len(rows) for unique, rows in zip(keys, tables, strict=True))
     return found if whole and database.is_whole else None
 
 

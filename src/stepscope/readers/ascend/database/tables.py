@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from stepscope.model.errors import UnusableInputError
+from stepscope.model.sizes import SIZES
 from stepscope.readers.sqlite.columns import Columns as Wanted
 from stepscope.readers.sqlite.logs import logs_beside, observe_logs
-from stepscope.readers.sqlite.tables import SMALL, SqliteTables
+from stepscope.readers.sqlite.tables import SqliteTables
 from stepscope.store.staging import Staging
 
 Kind = Literal["int", "real", "text"]
@@ -70,14 +71,14 @@ class AscendDatabase:
             )
         return done
 
-    def rows(self, table: str, *wanted: str, most: int = SMALL) -> list[tuple[Any, ...]]:
-        """Rows of a small table, `most` at most; empty if it lacks one of the columns."""
-        return [] if self._tables is None else self._tables.small(table, *wanted, most=most)
+    def rows(self, table: str, *wanted: str) -> list[tuple[Any, ...]]:
+        """Rows of a table, `SIZES.table_rows` at most; empty if it lacks one of the columns."""
+        return [] if self._tables is None else self._tables.small(table, *wanted)
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing that has been read so far was damaged, and no changes lie in a log."""
-        damaged = self.damage or self._tables is None or self._tables.damage
+        damaged = self.damage or self._tables is None or self._tables.damage or self._tables.cut
         return not damaged and not logs_beside(self.path)
 
     def close(self) -> None:
@@ -91,6 +92,11 @@ class AscendDatabase:
             staging.observe(
                 "input-damaged", "error", 1, f"the database {self.path.name} is damaged ({message})",
                 "what lies behind the damage is missing",
+            )  # fmt: skip
+        for table in dict.fromkeys(self._tables.cut if self._tables is not None else ()):
+            staging.observe(
+                "file-unreadable", "warning", 1,
+                f"{table} of {self.path.name} has more than {SIZES.table_rows:,} rows", "those after them are missing",
             )  # fmt: skip
         observe_logs(staging, self.path)
 

@@ -110,7 +110,7 @@ def _step_rows(path: Path) -> list[SumRow]:
 def _object(path: Path) -> dict[str, Any]:
     value = files.read_json(path)
     if value is None:
-        raise BrokenFileError(path, "is no JSON")
+        raise BrokenFileError(path, files.why_unread(path).removeprefix(f"{path.name} "))
     return value
 
 
