@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -49,15 +50,23 @@ Rewriting = Callable[[TableSchema], tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
-def stores(request, tmp_path_factory):
-    """The stored ranks of a recording."""
-    folder = tmp_path_factory.mktemp("stored")
-    job = SIMULATED.get(request.param)
+def stored(tmp_path_factory):
+    """Gives the stored ranks of a recording, which is read once."""
+    return cache(lambda name: read(name, tmp_path_factory.mktemp("stored")))
+
+
+@pytest.fixture
+def stores(request, stored):
+    return stored(request.param)
+
+
+def read(name: str, folder: Path) -> list[Path]:
+    job = SIMULATED.get(name)
     if job is not None:
-        source = folder / ("job" if job.ranks > 1 or request.param == "ascend" else "job.json")
-        simulate(job, source, request.param)
+        source = folder / ("job" if job.ranks > 1 or name == "ascend" else "job.json")
+        simulate(job, source, name)
     elif (traces := shared_traces()) is not None:
-        source = traces / request.param
+        source = traces / name
     else:
         pytest.skip("the shared recordings are not beside this checkout")
     open_trace(source, Options(store=folder / "store")).close()
