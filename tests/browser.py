@@ -61,6 +61,10 @@ def opened(program: str, profile: Path) -> Iterator[Browser]:
         process.wait()
 
 
+class NavigatedError(AssertionError):
+    """The page went elsewhere before it answered."""
+
+
 class Browser:
     """Sends commands and waits for their answers; keeps the events that come in between."""
 
@@ -80,6 +84,8 @@ class Browser:
         while True:
             answer = self._next()
             if answer.get("id") == self._number:
+                if "navigated" in answer.get("error", {}).get("message", ""):
+                    raise NavigatedError(method)
                 assert "error" not in answer, f"{method}: {answer['error']}"
                 result: dict[str, Any] = answer["result"]
                 return result
@@ -141,10 +147,16 @@ class Page:
         self.send("Input.dispatchKeyEvent", type="keyDown", **params, **({"text": text} if text else {}))
         self.send("Input.dispatchKeyEvent", type="keyUp", **params)
 
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.run(condition))
+        except NavigatedError:
+            return False
+
     def eventually(self, condition: str, seconds: float = 10.0) -> None:
-        """Wait until a JavaScript expression is true."""
+        """Wait until a JavaScript expression is true, on the page that a link leads to as well."""
         end = time.monotonic() + seconds
-        while not self.run(condition):
+        while not self._holds(condition):
             assert time.monotonic() < end, f"never: {condition}"
             time.sleep(0.02)  # a page that is asked without a pause does not get to draw
 
