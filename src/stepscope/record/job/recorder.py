@@ -133,6 +133,8 @@ class Recorder:
         try:
             if self._state == WAITING:
                 windows.look(number, length)
+                if not self._is_due(number):
+                    return
             with self.others.ours():
                 self._go_on(number)
         except Exception as error:
@@ -143,13 +145,17 @@ class Recorder:
             # What the profiler's own start and end take belongs to no step.
             self.report.step_from(after)
 
+    def _is_due(self, number: int) -> bool:
+        """Whether the profiler is set up here, so that it is warm at the first step to record."""
+        return number >= max(0, self.windows.first - self.settings.warmup)
+
     def _go_on(self, number: int) -> None:
         windows = self.windows
         if self._state == RECORDING and number >= windows.stop:
             self._finish()
         elif self._state == RECORDING and self._capture is not None:
             self._capture.mark(number)
-        elif self._state == WAITING and number >= max(0, windows.first - self.settings.warmup):
+        elif self._state == WAITING and self._is_due(number):
             if self.others.at_work:
                 self._postpone(number)
             else:
