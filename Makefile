@@ -33,8 +33,13 @@ lint: $(VENV)/.tools
 page:
 	cd page && npm ci --silent && npm run --silent check && npm run --silent build
 
+# Against HTA, ranks per second and the first process's memory, against msprof-analyze, and the page.
 bench: $(VENV)/.tools
 	$(BIN)/python -m bench $(ARGS)
+	$(BIN)/python -m bench.cluster.speed 8
+	$(BIN)/python -m bench.cluster.reduction 1024
+	$(BIN)/python -m bench.msprof
+	$(BIN)/python -m bench.page
 
 setup: $(VENV)/.tools
 

@@ -1,4 +1,4 @@
-"""`python -m bench.page RECORDING`: how fast the page is on ten million events.
+"""`python -m bench.page [RECORDING]`: how fast the page is on ten million events, of the demo if no recording is given.
 
 The recording is repeated until it has that many. The server runs in a process of its own, whose memory is measured; the
 browser is the one that tests use, without a GPU.
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -23,6 +24,7 @@ from urllib.request import urlopen
 from bench.inputs import OUT
 from bench.page import image_times, start
 from bench.page.repeated import repeat
+from stepscope import demo
 from stepscope.ingest import Options, open_trace
 from stepscope.web.tiles.saved import FOLDER
 
@@ -50,14 +52,15 @@ new Promise((done) => {
 def main() -> None:
     """Measure, and print one Markdown table."""
     parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__)
-    parser.add_argument("recording", type=Path)
+    parser.add_argument("recording", type=Path, nargs="?", help="default: that of the demo")
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--requests", type=int, default=300, help="requests for tiles at random places and zooms")
     options = parser.parse_args()
     cache = OUT / f"page-{options.events}"
-    store, events = _stored(options.recording, cache, options.events)
-    print(f"{events:,} events\n\n| what | first time | from then on |\n|---|---|---|")
-    first, then = start.measured(options.recording, cache, store)
+    with demo.recording() if options.recording is None else nullcontext(options.recording) as recording:
+        store, events = _stored(recording, cache, options.events)
+        print(f"{events:,} events\n\n| what | first time | from then on |\n|---|---|---|")
+        first, then = start.measured(recording, cache, store)
     print(f"| from the start of `stepscope view` to the report | {first:.2f} s | {then:.2f} s |", flush=True)
     found = []
     shutil.rmtree(store / FOLDER, ignore_errors=True)
