@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -49,6 +50,16 @@ def test_what_small_files_say(tmp_path: Path) -> None:
     key = KernelKey("aclnnMm_MatMulV2", "8;16", "FLOAT;FLOAT", "8", 3, 7)
     assert found.kernels == {key: RunDurations(1, 100_500, 100_500**2, 100_500, 100_500)}
     assert not found.stepless
+
+
+def test_a_packed_trace_that_has_to_tell_the_device_is_read_as_a_whole(tmp_path: Path) -> None:
+    output = result(tmp_path)
+    trace = output / "trace_view.json"
+    trace.write_bytes(gzip.compress(trace.read_bytes()))
+    with pytest.raises(UnusableInputError):
+        read(tmp_path)
+    write_csv(output / "kernel_details.csv", [{"Device_id": "5", **row} for row in kernel_rows(**SHAPES)])
+    assert {key.device for key in read(tmp_path).kernels} == {5}
 
 
 def test_a_table_that_says_the_device_needs_no_trace(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ _LABELS: Final = b'"process_labels"'
 #: A process's label follows its name and those of its threads.
 _NEAR: Final = 1 << 18
 _EVENT: Final = 1 << 12
+#: What may stand before the first bracket of a text: a byte order mark and blanks.
+_BEFORE: Final = b"\xef\xbb\xbf \t\r\n"
+_HEAD: Final = 64
 
 
 def device_in(trace: Path) -> int | None:
@@ -23,9 +26,11 @@ def device_in(trace: Path) -> int | None:
     The text is searched for this one process, not parsed.
 
     Raises:
-        BrokenFileError: What names the process can't be read.
+        BrokenFileError: What names the process can't be read, or the file is packed, where no search finds it.
     """
     with trace.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        if text[:_HEAD].lstrip(_BEFORE)[:1] not in (b"[", b"{"):
+            raise BrokenFileError(trace, "is packed or no JSON")
         at = text.find(_HARDWARE)
         if at < 0:
             return 0
