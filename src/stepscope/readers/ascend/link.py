@@ -6,8 +6,14 @@ share a connection id, enqueue and dequeue share the queue's number.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stepscope.model.events.innermost import innermost
+from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
 #: Tasks of one launch (the waits of a collective) are of one operator.
@@ -36,19 +42,25 @@ UPDATE ascend_device SET direction = t.name FROM ascend_taken t
 WHERE t.i = ascend_device.i AND ascend_device.kind = 'copy' AND ascend_device.direction IS NULL
 """
 
-#: The innermost operator around the event that enqueues the task.
+#: The moments at which tasks were enqueued, with their threads numbered.
+_MOMENTS: Final = """
+CREATE TABLE ascend_moments AS
+SELECT t.i, e.ts, dense_rank() OVER (ORDER BY e.process, e.thread) AS number, e.process, e.thread
+FROM ascend_taken t JOIN ascend_device d USING (i)
+JOIN ascend_host e ON e.queue = t.queue AND e.name NOT LIKE 'Dequeue%'
+WHERE d.op IS NULL
+"""
+_OPERATORS: Final = """
+SELECT h.i, m.number, h.ts, h.ts + h.dur AS stop
+FROM ascend_host h JOIN (SELECT DISTINCT number, process, thread FROM ascend_moments) m USING (process, thread)
+WHERE h.category = 'op' AND h.dur IS NOT NULL ORDER BY m.number, h.ts, h.dur DESC, h.i
+"""
+
+#: Queue numbers may repeat: of several operators the one that started last.
 _THROUGH_QUEUE: Final = """
 UPDATE ascend_device SET op = o.op
-FROM (
-    SELECT p.i, arg_max(h.i, h.ts) AS op
-    FROM (
-        SELECT t.i, e.process, e.thread, e.ts, e.name
-        FROM ascend_taken t JOIN ascend_host e ON e.queue = t.queue AND e.name NOT LIKE 'Dequeue%'
-    ) p
-    JOIN ascend_host h ON h.process = p.process AND h.thread = p.thread AND h.ts <= p.ts AND h.ts + h.dur >= p.ts
-    WHERE h.category = 'op' GROUP BY 1
-) o
-WHERE o.i = ascend_device.i AND ascend_device.op IS NULL
+FROM (SELECT i, arg_max(op, ts) AS op FROM ascend_enqueued GROUP BY i) o
+WHERE o.i = ascend_device.i
 """
 
 #: Calls of lower CANN layers inside a launch are not launches themselves.
@@ -71,6 +83,36 @@ WHERE ascend_host.i = inside.i
 
 def link(staging: Staging) -> None:
     """Complete operators in `ascend_device` and directions of copies; distinguish launches from calls inside them."""
-    for statement in (_TAKEN, _DIRECTIONS, _THROUGH_QUEUE, _SAME_CONNECTION, _INNER_CALLS):
+    for statement in (_TAKEN, _DIRECTIONS):
+        staging.connection.execute(statement)
+    _link_enqueued(staging)
+    for statement in (_SAME_CONNECTION, _INNER_CALLS):
         staging.connection.execute(statement)
     staging.connection.execute("DROP TABLE ascend_taken")
+
+
+def _link_enqueued(staging: Staging) -> None:
+    """Link device work in `ascend_taken` without operator to the innermost one around the event that enqueues it."""
+    connection = staging.connection
+    connection.execute(_MOMENTS)
+    moments = connection.execute("SELECT i, number, ts FROM ascend_moments ORDER BY number, ts").fetchnumpy()
+    if moments["i"].size:
+        operators = connection.execute(_OPERATORS).fetchnumpy()
+        inner = _on_each_thread(moments, operators)
+        found = inner >= 0
+        linked = {"i": moments["i"][found], "op": operators["i"][inner[found]], "ts": operators["ts"][inner[found]]}
+        connection.execute("CREATE TABLE ascend_enqueued (i BIGINT, op BIGINT, ts BIGINT)")
+        staging.insert("ascend_enqueued", pa.table(linked))
+        connection.execute(_THROUGH_QUEUE)
+        connection.execute("DROP TABLE ascend_enqueued")
+    connection.execute("DROP TABLE ascend_moments")
+
+
+def _on_each_thread(moments: dict[str, NDArray[Any]], operators: dict[str, NDArray[Any]]) -> Times:
+    """Position of the innermost operator around each moment, -1 if there is none."""
+    found = np.full(moments["ts"].size, -1)
+    for number in np.unique(moments["number"]).tolist():
+        mine, theirs = (slice(*np.searchsorted(one["number"], (number, number + 1))) for one in (moments, operators))
+        inner = innermost(operators["ts"][theirs], operators["stop"][theirs], moments["ts"][mine])
+        found[mine] = np.where(inner >= 0, inner + theirs.start, -1)
+    return found
