@@ -66,6 +66,7 @@ class JobParts:
         collectives: Their collectives, matched.
         clocks: Ends of collectives by host.
         called: Names of the groups in which each rank called collectives.
+        numbered: Steps of each rank that have a recorded number.
         groups: Process groups, by name and ranks: names alone do not distinguish those that each rank counts itself.
         times: Where each rank's mean typical step goes.
         links: What moved between pairs of ranks.
@@ -81,6 +82,7 @@ class JobParts:
     collectives: Matching = field(default_factory=Matching)
     clocks: Clocks = field(default_factory=Clocks)
     called: dict[int, frozenset[str]] = field(default_factory=dict)
+    numbered: dict[int, frozenset[int]] = field(default_factory=dict)
     groups: dict[tuple[str, tuple[int, ...]], JobGroup] = field(default_factory=dict)
     times: dict[int, RankTimes] = field(default_factory=dict)
     links: list[Pair] = field(default_factory=list)
@@ -100,9 +102,17 @@ class JobParts:
         found = {self.host(rank) for rank in ranks if rank in self.recordings}
         return None if None in found or not found else len(found)
 
-    def add(self, rank: int, recording: Recording, calls: Calls, groups: list[GroupPart]) -> None:
-        """Add a rank's calls of collectives and its process groups."""
+    def add(
+        self,
+        rank: int,
+        recording: Recording,
+        calls: Calls,
+        groups: list[GroupPart],
+        numbered: frozenset[int] = frozenset(),
+    ) -> None:
+        """Add a rank's calls of collectives, its process groups, and its steps that have a recorded number."""
         self.recordings[rank] = recording
+        self.numbered[rank] = numbered
         self.called[rank] = self.collectives.add(calls)
         self.clocks.add(rank, recording.host, recording.origin_unix_ns, calls)
         for part in groups:

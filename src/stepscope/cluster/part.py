@@ -84,6 +84,11 @@ def groups_of(trace: Trace) -> list[GroupPart]:
     ]  # fmt: skip
 
 
+def numbered_steps(trace: Trace) -> frozenset[int]:
+    """Steps of a rank that have a recorded number, by which ranks can be compared."""
+    return frozenset(row["step"] for row in trace.rows("SELECT step FROM steps WHERE number IS NOT NULL"))
+
+
 def times_of(trace: Trace) -> RankTimes | None:
     """Where a rank's mean typical step goes; None without typical steps or a device."""
     typical = set(Steps.of(trace).typical_steps.tolist())

@@ -27,7 +27,7 @@ SLOW_RANKS: Final = TableSchema(
     "slow_ranks",
     "Each rank in the mean typical step of its own, the one that others wait for most first. The rank on which a "
     "collective takes least has come last to it: the others wait for it. Collectives match by group and sequence "
-    "number, else by order; those that only one rank at hand took part in are not counted.",
+    "number, else by order within the step; those that only one rank at hand took part in are not counted.",
     (
         RANK,
         text("host", "Its host; null if not recorded.", nullable=True),

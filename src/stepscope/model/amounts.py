@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 TIME: Final = ((10**9, "s"), (10**6, "ms"), (10**3, "µs"), (1, "ns"))
@@ -45,3 +46,12 @@ def percent(fraction: float | None, decimals: int = 1) -> str:
 def plural(number: int, noun: str, many: str = "") -> str:
     """A number with its noun: `1 step`, `12,082 events`."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def listed(numbers: Sequence[int], most: int = 12) -> str:
+    """Ascending numbers: `0, 2`, `0 to 7`, `1, 5, 9 and 12 more`, or `none`."""
+    if not numbers:
+        return "none"
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers[:most])) + (f" and {len(numbers) - most} more" if len(numbers) > most else "")

@@ -25,6 +25,7 @@ class SourceTraits:
         companion: Whether they add to a recording beside them, and are none by themselves.
         by_operators: Whether host work is recorded as operators, so that a recording with calls alone is a reduced one.
         numbered: Whether operators are numbered consecutively, so that gaps show removed ones.
+        profiler: What users call the profiler; empty for its reader's name.
         file_name: Regular expression of the names that the profiler gives to files or folders by itself, with groups
             `worker` and `time`; None if it leaves names to the user.
     """
@@ -40,6 +41,7 @@ class SourceTraits:
     companion: bool = False
     by_operators: bool = False
     numbered: bool = False
+    profiler: str = ""
     file_name: str | None = None
 
     def how(self, needs: Input, pytorch: bool) -> str | None:

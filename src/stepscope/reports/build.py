@@ -11,7 +11,7 @@ from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.shared.job_size import JobSize
 from stepscope.cluster.critical.chosen import ask_step, asked_step, step_lengths
 from stepscope.cluster.job import JobParts
-from stepscope.cluster.part import groups_of
+from stepscope.cluster.part import groups_of, numbered_steps
 from stepscope.cluster.tables import JOB_TABLES, parts_for
 from stepscope.ingest.workers import MakeWorkers, processes
 from stepscope.model.errors import UnusableInputError, UserError
@@ -21,7 +21,7 @@ from stepscope.model.sizes import SIZES
 from stepscope.model.suggest import choose
 from stepscope.model.trace import Trace
 from stepscope.reports.contents import RankLine
-from stepscope.reports.health import Abstention, HealthLine, abstention_lines, trace_lines
+from stepscope.reports.health import Abstention, HealthLine, abstention_lines, by_severity, trace_lines
 from stepscope.reports.ranks.job_lines import job_lines
 from stepscope.reports.ranks.question import Question, RankResult
 from stepscope.reports.ranks.table_parts import TableParts
@@ -72,9 +72,10 @@ def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
     if not lines:
         raise UnusableInputError(failed[0].message, hint=failed[0].effect)
     merged = Abstention.merged(abstentions, len(lines))
+    lines_of_health = by_severity([*failed, *job_lines(job), *trace_lines(trace.notes, health, programs)])
     return Report(
         sources={rank: trace.recordings[rank] for rank in lines},
-        health=(*failed, *job_lines(job), *trace_lines(trace.notes, health, programs), *abstention_lines(merged)),
+        health=(*lines_of_health, *abstention_lines(merged)),
         ranks=tuple(line for rank in lines.values() for line in rank),
         tables=tables,
         abstentions=merged,
@@ -103,8 +104,9 @@ def _ranks_here(
     told = _job_tables(options, trace) or not options.tables
     for rank in trace.ranks if len(trace.ranks) > 1 and told else ():
         one = trace.rank(rank)
-        job.add(rank, trace.recordings[rank], one.once(calls_of), groups_of(one))
+        job.add(rank, trace.recordings[rank], one.once(calls_of), groups_of(one), numbered_steps(one))
         job.lengths[rank] = step_lengths(one)
+    job.collectives.settle()
     for position, rank in enumerate(ranks):
         done = count(position * len(wanted))
 
@@ -136,10 +138,11 @@ def _ranks_by_workers(
         # All recordings that are at hand take part in matching, also those that are not asked for.
         for number, (rank, seen) in enumerate(tasks.surveyed(trace.ranks)):
             options.progress(f"rank {rank}: collectives", number, len(trace.ranks) + len(ranks))
-            job.add(rank, trace.recordings[rank], seen.calls, seen.groups)
+            job.add(rank, trace.recordings[rank], seen.calls, seen.groups, seen.numbered)
             job.lengths[rank] = seen.lengths
             used += seen.used
             steps[rank] = seen.steps
+        job.collectives.settle()
         size = JobSize.of(job.recordings, used)
         left = [rank for rank in ranks if rank in job.recordings]
         needed = parts_for(_job_tables(options, trace))

@@ -117,6 +117,11 @@ def trace_lines(
     for row in rows:
         if not _is_foreign(row["code"], programs.get(row["rank"])):
             lines.append(_advised(HealthLine(**row), programs))
+    return by_severity(lines)
+
+
+def by_severity(lines: Iterable[HealthLine]) -> list[HealthLine]:
+    """Observations, errors first; otherwise in their order."""
     return sorted(lines, key=lambda line: SEVERITIES.index(line.severity) if line.severity in SEVERITIES else 0)
 
 

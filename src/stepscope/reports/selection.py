@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from stepscope.cluster.groups_file import GivenGroup
 from stepscope.ingest.workers import MakeWorkers
+from stepscope.model.amounts import listed
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.rules.settings import Settings
@@ -72,7 +73,7 @@ def ranks_of(known: Sequence[int], ranks: Sequence[int]) -> tuple[int, ...]:
     """
     for rank in ranks:
         if rank not in known:
-            raise UserError(f"the input has no rank {rank}", hint=f"it has {_listed(known)}")
+            raise UserError(f"the input has no rank {rank}", hint=f"it has {listed(known)}")
     return tuple(sorted(set(ranks))) or tuple(known)
 
 
@@ -98,13 +99,5 @@ def chosen_steps(known: Mapping[int, set[int]], wanted: Sequence[int]) -> dict[i
     everywhere = sorted(set().union(*known.values()))
     for step in wanted:
         if step not in everywhere:
-            raise UserError(f"the input has no step {step}", hint=f"it has {_listed(everywhere)}")
+            raise UserError(f"the input has no step {step}", hint=f"it has {listed(everywhere)}")
     return {rank: tuple(step for step in wanted if step in steps) for rank, steps in known.items()}
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    if not numbers:
-        return "none"
-    contiguous = len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1
-    shown = f"{numbers[0]} to {numbers[-1]}" if contiguous else ", ".join(map(str, numbers[:12]))
-    return shown + ("" if contiguous or len(numbers) <= 12 else f" and {len(numbers) - 12} more")

@@ -15,19 +15,22 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.communication.matching import Calls, Matching
+from stepscope.analyses.communication.matching import STEP_KEYS, Calls, Matching
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
-#: Calls of collectives, of one rank or of several; those without a sequence number are numbered by their order among
-#: those of one kind, negatively.
-_CALLS_SQL: Final = """
+#: Calls of collectives, of one rank or of several; those without a sequence number are numbered negatively, by their
+#: order among those of one kind: in each step with a recorded number, since ranks may be recorded at different steps.
+_CALLS_SQL: Final = f"""
 SELECT c.rank, c.event, coalesce(k.device, -1)::INTEGER AS device, c."group", c.collective,
     coalesce(c.bytes, -1) AS bytes, k.dur, k.ts + k.dur AS stop, coalesce(k.step, -1) AS step,
     coalesce((c.rank, k.step) IN (SELECT (rank, step) FROM steps WHERE typical), false) AS typical, coalesce(c.seq,
-        -row_number() OVER (PARTITION BY c.rank, k.device, c."group", c.collective ORDER BY k.ts, c.event)) AS key
-FROM collectives c JOIN ({work}) k ON k.rank = c.rank AND k.event = c.event
+        -row_number() OVER (PARTITION BY c.rank, k.device, c."group", c.collective, s.step ORDER BY k.ts, c.event)
+        - coalesce(s.step + 1, 0) * {STEP_KEYS}) AS key
+FROM collectives c JOIN ({{work}}) k ON k.rank = c.rank AND k.event = c.event
+LEFT JOIN (SELECT rank, step::BIGINT AS step FROM steps WHERE number IS NOT NULL) s
+    ON s.rank = c.rank AND s.step = k.step
 WHERE c.collective NOT IN ('send', 'recv', 'send_recv') ORDER BY c.rank, c.event
 """
 _WORK_SQL: Final = "SELECT rank, event, device, ts, dur, step FROM kernels"
@@ -127,6 +130,7 @@ def matching(job: Trace) -> Matching:
     """The collectives of all ranks of a trace, matched."""
     matched = Matching()
     matched.add(job.once(calls_of))
+    matched.settle()
     return matched
 
 

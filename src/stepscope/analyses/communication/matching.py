@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,8 @@ from stepscope.model.intervals import Times
 Kind = tuple[str, str]
 #: Columns of `transfers.calls_of`.
 Calls = dict[str, NDArray[Any]]
+#: Collectives without a sequence number are numbered from here on in step 0, from twice this on in step 1, and so on.
+STEP_KEYS: Final = 1 << 30
 #: Kinds whose size differs between the ranks of one collective, as where some experts get more tokens.
 _UNEVEN: Final = ("all_to_all",)
 
@@ -78,8 +80,17 @@ class Matching:
         """Shortest duration on any rank and number of participants, of calls that were added; int64[n], int32[n]."""
         shortest, devices = np.zeros(calls["event"].size, np.int64), np.zeros(calls["event"].size, np.int32)
         for rows, known, found in self._matched(calls):
-            shortest[rows], devices[rows] = known.shortest[found], known.devices[found]
+            shortest[rows] = np.minimum(known.shortest[found], calls["dur"][rows])
+            devices[rows] = known.devices[found]
         return shortest, devices
+
+    def settle(self) -> None:
+        """Take apart what matches by order in a step in which ranks recorded different numbers of calls.
+
+        There it is not known which calls belong together, so that nobody is said to wait. Called once, when all ranks
+        are added.
+        """
+        self._known = {kind: _settled(known) for kind, known in self._known.items()}
 
     def last(self, calls: Calls) -> NDArray[np.int64]:
         """The rank that came last to each of the calls that were added; int64[n]."""
@@ -119,6 +130,21 @@ class Matching:
             both.sum(columns["devices"]), both.sum(columns["total"]), columns["last"][shortest],
             both.least(columns["typical"]), columns["step"][shortest],
         )  # fmt: skip
+
+
+def _settled(known: MatchedCollectives) -> MatchedCollectives:
+    number = (known.key + 1) // 2  # of those by order: the opposite of `_natural`
+    step = np.where(known.key % 2 == 1, number // STEP_KEYS, -1)
+    each = Groups.by(step)
+    uneven = (each.least(known.devices) < -each.least(-known.devices))[each.index] & (step > 0)
+    if not uneven.any():
+        return known
+    return replace(
+        known,
+        shortest=np.where(uneven, known.total, known.shortest),
+        devices=np.where(uneven, 1, known.devices),
+        typical=np.where(uneven, 0, known.typical),
+    )
 
 
 def _shortest(groups: Groups, dur: Times) -> NDArray[np.int64]:

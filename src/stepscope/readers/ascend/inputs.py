@@ -28,4 +28,5 @@ SOURCE: Final = SourceTraits(
     marking_elsewhere="mark each iteration with an mstx range, or call step() of MindSpore's profiler after it",
     # What the trace handlers of torch_npu (`_pt`) and MindSpore (`_ms`) call their folders.
     file_name=r"(?P<worker>.+)_(?P<time>\d{8,20})_ascend_(?:pt|ms)",
+    profiler="the Ascend profiler",
 )

@@ -28,6 +28,7 @@ SOURCE: Final = SourceTraits(
     },
     by_operators=True,
     numbered=True,
+    profiler="torch.profiler",
     # What torch.profiler.tensorboard_trace_handler calls its files.
     file_name=r"(?P<worker>.+)\.(?P<time>\d{10,20})\.pt\.trace\.json.*",
 )

@@ -33,6 +33,7 @@ SOURCE: Final = SourceTraits(
     # It is not part of a framework, as the others are.
     framework="unknown",
     likely="cuda",
+    profiler="Nsight Systems",
     marking="mark each iteration with torch.cuda.nvtx.range",
     marking_elsewhere="mark each iteration with an NVTX range",
 )

@@ -5,10 +5,15 @@ from __future__ import annotations
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.parallel_groups import parallel_groups
 from stepscope.reports.health import HealthLine
+from stepscope.reports.ranks.unlike_lines import unlike_lines
 
 
 def job_lines(job: JobParts) -> list[HealthLine]:
-    """Groups of ranks that are placed where they communicate slowly."""
+    """In what ranks were not recorded alike, and groups that are placed where they communicate slowly."""
+    return [*unlike_lines(job), *_across(job)]
+
+
+def _across(job: JobParts) -> list[HealthLine]:
     across = [
         row for row in parallel_groups(job).records()
         if row["parallelism"] == "tensor" and row["across_hosts"] and row["calls"]

@@ -11,7 +11,7 @@ from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.analyses.registry import analyses
 from stepscope.analyses.shared.job_size import JobSize, job_size, used_devices
 from stepscope.cluster.critical.chosen import AskedStep, StepLengths, asked_step, step_lengths
-from stepscope.cluster.part import GroupPart, groups_of
+from stepscope.cluster.part import GroupPart, groups_of, numbered_steps
 from stepscope.ingest.workers import WorkerDiedError, Workers, in_order
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.footprint import give_back_rank
@@ -38,6 +38,7 @@ class Survey:
         steps: Its steps.
         groups: Its process groups.
         lengths: Length of each of its steps.
+        numbered: Its steps that have a recorded number.
     """
 
     calls: Calls
@@ -45,6 +46,7 @@ class Survey:
     steps: set[int]
     groups: list[GroupPart]
     lengths: StepLengths
+    numbered: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ def survey(task: tuple[int, Callable[[], Trace]]) -> Survey:
     """Look at a rank for the others."""
     with task[1]() as trace:
         steps = {row["step"] for row in trace.rows("SELECT step FROM steps")}
-        return Survey(trace.once(calls_of), used_devices(trace), steps, groups_of(trace), step_lengths(trace))
+        lengths, numbered = step_lengths(trace), numbered_steps(trace)
+        return Survey(trace.once(calls_of), used_devices(trace), steps, groups_of(trace), lengths, numbered)
 
 
 def analyse(task: RankTask) -> RankResult:

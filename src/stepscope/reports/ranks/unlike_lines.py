@@ -1,0 +1,64 @@
+"""What health says where the ranks of a job were not recorded alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.cluster.job import JobParts
+from stepscope.cluster.unlike import UnlikeSteps, recorded_by, uneven_calls, unknown_groups, unlike_steps
+from stepscope.ingest.inputs import source_of
+from stepscope.model.amounts import listed
+from stepscope.reports.health import HealthLine
+
+#: So many sets of steps, or of stated groups, are named.
+_NAMED = 3
+
+
+def unlike_lines(job: JobParts) -> Iterator[HealthLine]:
+    """Ranks of several profilers, at other steps, with fewer collectives; stated groups that are not there."""
+    readers = recorded_by(job)
+    if len(readers) > 1:
+        each = [f"{source_of(name).profiler or name} ({_ranks(ranks)})" for name, ranks in readers.items()]
+        yield HealthLine(
+            "profilers-differ", "warning", f"the ranks were recorded by {len(readers)} profilers: {'; '.join(each)}",
+            "what they measure differs, so that times of such ranks compare only roughly; collectives match where both "
+            "name a group alike; record all ranks with one profiler", len(readers),
+        )  # fmt: skip
+    if unlike := unlike_steps(job):
+        yield _steps(unlike)
+    if uneven := uneven_calls(job):
+        first = uneven[0]
+        more = f", likewise {len(uneven) - 1} more kinds" if len(uneven) > 1 else ""
+        ordered = any(one.ordered for one in uneven)
+        yield HealthLine(
+            "collectives-uneven", "warning",
+            f"the ranks recorded different numbers of collectives in the same steps: {first.lacking:,} of "
+            f"{first.of:,} {first.collective} of group {first.group} lack a rank{more}",
+            "of steps in which the order alone tells which ones belong together, their waiting is left out" if ordered
+            else "they match by sequence number, without the ranks that lack them", sum(one.lacking for one in uneven),
+        )  # fmt: skip
+    if unknown := unknown_groups(job):
+        shown = ", ".join(unknown[:_NAMED]) + (f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else "")
+        yield HealthLine(
+            "groups-unknown", "warning", f"the file of --groups states what the job does not have: {shown}",
+            "it has no effect; `--table parallel_groups` lists recorded groups and their ranks", len(unknown),
+        )  # fmt: skip
+
+
+def _steps(unlike: UnlikeSteps) -> HealthLine:
+    ranks: dict[tuple[int, ...], list[int]] = {}
+    for rank, steps in unlike.others.items():
+        ranks.setdefault(steps, []).append(rank)
+    each = [f"{_ranks(tuple(who))}: {listed(steps)}" for steps, who in ranks.items()]
+    more = f"; {len(each) - _NAMED} more sets" if len(each) > _NAMED else ""
+    return HealthLine(
+        "steps-differ", "info" if unlike.common else "warning",
+        f"the ranks recorded different steps: {'; '.join(each[:_NAMED])}{more}; the others: {listed(unlike.usual)}",
+        f"collectives of common steps ({listed(unlike.common)}) are compared; means per step are of each rank's own"
+        if unlike.common else "no step is common to all, so that means per step are of other steps on each rank; "
+        "record the same steps on all", len(unlike.others),
+    )  # fmt: skip
+
+
+def _ranks(ranks: tuple[int, ...]) -> str:
+    return f"rank{'s' * (len(ranks) > 1)} {listed(ranks)}"

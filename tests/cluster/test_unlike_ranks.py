@@ -1,0 +1,110 @@
+"""Ranks that were not recorded alike: other profilers, other steps, fewer collectives, groups that are not there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.cluster.job_support import calls, job
+
+from stepscope.analyses.communication.matching import STEP_KEYS, Matching
+from stepscope.cluster.groups_file import GivenGroup
+from stepscope.cluster.slow_ranks import slow_ranks
+from stepscope.cluster.unlike import unknown_groups, unlike_steps
+from stepscope.reports.ranks.job_lines import job_lines
+
+
+def codes(parts):
+    return {line.code: line for line in job_lines(parts)}
+
+
+def by_order(rank, durations, steps):
+    """All-reduces without sequence numbers, numbered by their order in each step."""
+    made = calls(rank, durations, range(len(durations)))
+    places = [steps[:at].count(step) + 1 for at, step in enumerate(steps)]
+    made["step"] = np.array(steps)
+    made["key"] = np.array([-place - (step + 1) * STEP_KEYS for place, step in zip(places, steps, strict=True)])
+    return made
+
+
+def test_ranks_recorded_alike_are_not_mentioned():
+    parts = job([[5, 5]] * 3)
+    parts.numbered = dict.fromkeys(range(3), frozenset({0, 1}))
+    assert job_lines(parts) == []
+
+
+def test_profilers_that_differ_are_named_with_their_ranks():
+    parts = job([[5]] * 3)
+    parts.recordings[2] = replace(parts.recordings[2], reader="nsight")
+    line = codes(parts)["profilers-differ"]
+    assert (line.severity, line.count) == ("warning", 2)
+    assert "torch.profiler (ranks 0, 1)" in line.message
+    assert "Nsight Systems (rank 2)" in line.message
+
+
+@pytest.mark.parametrize(
+    ("steps", "severity", "common", "others"),
+    [
+        ([{1, 2}, {1, 2}, {2, 3}], "info", (2,), {2: (2, 3)}),
+        ([{1, 2}, {5, 6}, {5, 6}], "warning", (), {0: (1, 2)}),
+    ],
+    ids=["some in common", "none in common"],
+)
+def test_ranks_recorded_at_other_steps_are_named(steps, severity, common, others):
+    parts = job([[5, 5]] * 3)
+    parts.numbered = dict(enumerate(map(frozenset, steps)))
+    found = unlike_steps(parts)
+    assert codes(parts)["steps-differ"].severity == severity
+    assert found is not None
+    assert (found.common, found.others) == (common, others)
+
+
+def test_of_steps_without_recorded_numbers_nothing_is_said():
+    parts = job([[5, 5]] * 3)
+    parts.numbered = {0: frozenset({1, 2}), 1: frozenset(), 2: frozenset({1, 2})}
+    assert unlike_steps(parts) is None
+
+
+def test_a_rank_that_lacks_collectives_of_a_common_step_is_told():
+    parts = job([[5, 5, 5, 5], [5, 5, 5, 5], [5, 5, 5]])
+    assert "collectives-uneven" not in codes(parts)  # of steps that are not numbered nothing is known
+    parts.numbered = dict.fromkeys(range(3), frozenset({0, 1}))
+    line = codes(parts)["collectives-uneven"]
+    assert line.count == 1
+    assert "1 of 4 all_reduce of group 0" in line.message
+
+
+def test_calls_without_numbers_match_within_their_step():
+    """Rank 1 was recorded one step later: its first calls are those of the other's second step."""
+    matched = Matching()
+    first, second = by_order(0, [9, 9, 7, 8], [1, 1, 2, 2]), by_order(1, [3, 4, 6, 6], [2, 2, 3, 3])
+    for one in (first, second):
+        matched.add(one)
+    matched.settle()
+    shortest, devices = matched.of(first)
+    assert shortest.tolist() == [9, 9, 3, 4]
+    assert devices.tolist() == [1, 1, 2, 2]
+
+
+def test_waiting_is_left_out_of_steps_in_which_a_call_without_number_is_missing():
+    """In step 2 rank 1 lacks one of two calls: which one, nothing tells."""
+    matched = Matching()
+    first, second = by_order(0, [9, 9, 9], [1, 2, 2]), by_order(1, [4, 4], [1, 2])
+    for one in (first, second):
+        matched.add(one)
+    matched.settle()
+    assert [found.tolist() for found in matched.of(first)] == [[4, 9, 9], [2, 1, 1]]
+    assert [found.tolist() for found in matched.of(second)] == [[4, 4], [2, 1]]
+    parts = job([[1]] * 2)
+    parts.collectives = matched
+    assert [row["caused_ns"] for row in slow_ranks(parts).records()] == [2, 0]  # 5 ns in two steps
+
+
+def test_stated_groups_that_are_not_there_are_told():
+    parts = job([[5]] * 2)
+    parts.given = (GivenGroup("data", (0, 1), ""), GivenGroup("tensor", (0,), "0"), GivenGroup("data", (), "0"))
+    assert unknown_groups(parts) == []
+    parts.given = (GivenGroup("tensor", (), "absent"), GivenGroup("tensor", (0, 2), ""))
+    assert unknown_groups(parts) == ["group absent", "rank 2"]
+    assert codes(parts)["groups-unknown"].count == 2
