@@ -286,7 +286,7 @@ def compare(
         UserError: A path holds no recording, there is no such level, or a side lacks what was asked for.
         UnusableInputError: A side has nothing usable.
     """
-    from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of
+    from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of, refuse_itself
 
     options = CompareOptions(
         rank if base_rank is None else base_rank, rank, tuple(base_steps or steps), tuple(steps),
@@ -297,6 +297,8 @@ def compare(
         _opened(base, *first, cache, store) as one,
         _opened(base if new is None else new, run, span, cache, store) as other,
     ):
+        if new is None:
+            refuse_itself(one, other, options)
         return compare_traces(one, other, options)
 
 

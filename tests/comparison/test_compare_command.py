@@ -77,6 +77,8 @@ def test_two_ranks_and_two_steps_of_one_input(call: Call) -> None:
     ("arguments", "message"),
     [
         (["base"], "one recording has nothing to be compared with"),
+        (["base", "--base-rank", "0"], "both sides are rank 0 of one recording"),
+        (["base", "new", "--level", ","], "there is no level ''"),
         (["base", "new", "--rank", "7"], "the input has no rank 7"),
         (["base", "new", "--step", "99"], "rank 0 has no step 99"),
         (["base", "nowhere"], "nowhere does not exist"),

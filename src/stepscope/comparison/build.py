@@ -9,12 +9,13 @@ from typing import Final
 from stepscope.comparison.comparable import differences, same_recording
 from stepscope.comparison.findings import FINDINGS, changes, findings_of, findings_table
 from stepscope.comparison.levels import level_tables, tables_of_levels
+from stepscope.comparison.matching.used_names import unused_names
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.noise.ratio import CONFIDENCE
 from stepscope.comparison.parts.amounts import Beside
 from stepscope.comparison.parts.tables import STEP_PARTS
 from stepscope.comparison.result import Comparison
-from stepscope.comparison.side import chosen_rank, side_of
+from stepscope.comparison.side import ComparedSide, chosen_rank, side_of
 from stepscope.comparison.summary import summary_of
 from stepscope.comparison.verdict import step_times
 from stepscope.model.errors import UserError
@@ -79,11 +80,7 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     options = options or CompareOptions()
     note = options.progress
     note("steps", 0, _PARTS)
-    first, second = chosen_rank(base, new)
-    sides = (
-        side_of(base, _rank(base, options.base_rank, first), options.base_steps),
-        side_of(new, _rank(new, options.rank, options.base_rank, second), options.steps),
-    )
+    sides = _sides(base, new, options)
     wanted = tables_of_levels(options.levels, options.details)
     note("what differs", 1, _PARTS)
     tables, lacking = level_tables(sides, wanted, options.names, options.shapes)
@@ -98,12 +95,33 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     different = () if same_recording(*sides) else differences(
         base_summary.recorded, new_summary.recorded, (base_summary.operators, new_summary.operators)
     )  # fmt: skip
+    different = (*unused_names(sides[0].trace, sides[1].trace, options.names), *different)
     ratio = timed.interval if timed.unit != "window" else None
     changed = changes(found[0], found[1], timed.base_ns)
     if options.findings:
         tables[FINDINGS.name] = findings_table(changed)
     metrics = metric_shifts(base_summary, new_summary, ratio, options.confidence)
     return Comparison(base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, lacking, changed)
+
+
+def refuse_itself(base: Trace, new: Trace, options: CompareOptions) -> None:
+    """Raise an error if both sides are the same steps of the same rank.
+
+    Raises:
+        UserError: They are, or a side lacks the rank or step asked for.
+    """
+    first, second = _sides(base, new, options)
+    if same_recording(first, second) and first.steps == second.steps:
+        hint = "say what the other side is: --rank, --step, --run or --span"
+        raise UserError(f"both sides are rank {first.rank} of one recording, in the same steps", hint=hint)
+
+
+def _sides(base: Trace, new: Trace, options: CompareOptions) -> tuple[ComparedSide, ComparedSide]:
+    first, second = chosen_rank(base, new)
+    return (
+        side_of(base, _rank(base, options.base_rank, first), options.base_steps),
+        side_of(new, _rank(new, options.rank, options.base_rank, second), options.steps),
+    )
 
 
 def _rank(trace: Trace, *wanted: int | None) -> int:

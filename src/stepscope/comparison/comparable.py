@@ -9,7 +9,9 @@ from typing import Any, Final, Literal
 from stepscope.analyses.program import program_of
 from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.analyses.steps.throughput import throughput
+from stepscope.comparison.model_shape import UNKNOWN, model_shape
 from stepscope.comparison.side import ComparedSide
+from stepscope.model.amounts import plural
 from stepscope.model.errors import MissingInputError
 
 Tone = Literal["info", "warning"]
@@ -40,11 +42,13 @@ _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
     "what was run": ("the sides may do different work", "warning"),
     "timed": ("times of steps and of whole recordings do not compare", "warning"),
     "batch": ("a step does another amount of work: compare the time per item as well", "warning"),
+    "model shape": ("layers are of another size or number, and do another amount of work", "warning"),
     "world size": ("communication and a rank's share differ", "warning"),
     "recorded: input shapes": ("", "warning"),
     "recorded: call stacks": ("", "warning"),
     "recorded: memory": ("", "warning"),
     "recorded: Python calls": ("", "warning"),
+    "steps": ("the side with fewer tells less about its noise", "info"),
     "data type": ("kernels compute with another precision", "info"),
     "devices": ("faster or slower is about program and device together", "info"),
     "ranks recorded": ("one rank of each is compared", "info"),
@@ -57,6 +61,8 @@ _UNITS: Final = {
     "step": "steps", "host step": "steps, of the host alone", "window": "no steps: the whole recording",
     "none": "no steps and no device activity",
 }  # fmt: skip
+#: What is not said where one side does not tell it: what `timed` and `recorded` say is enough.
+_ONLY_KNOWN: Final = ("model shape", "steps")
 #: Share of the operators' names that programs must have in common to be called alike.
 _ALIKE: Final = 0.5
 _SHAPES: Final = "SELECT count(*) FROM op_inputs WHERE shapes IS NOT NULL"
@@ -71,7 +77,6 @@ _OPERATORS: Final = (
     "SELECT DISTINCT n.name FROM spans s JOIN names n USING (name_id) WHERE s.category = 'op' ORDER BY 1"
 )
 _ERRORS: Final = "SELECT DISTINCT message FROM health WHERE severity = 'error' ORDER BY 1"
-_UNKNOWN: Final = "unknown"
 _HEALTHY: Final = "no error"
 
 
@@ -80,15 +85,17 @@ def recorded_facts(side: ComparedSide) -> dict[str, str]:
     trace = side.trace
     return {
         "health": "; ".join(row["message"] for row in trace.rows(_ERRORS)) or _HEALTHY,
-        "what was run": program_words(side) or _UNKNOWN,
+        "what was run": program_words(side) or UNKNOWN,
         "timed": _UNITS[side.unit],
         "batch": _batch(side),
+        "model shape": _model_shape(side),
+        "steps": str(len(side.steps)) if side.unit in ("step", "host step") else UNKNOWN,
         "world size": _known(side.recording.world_size),
         "recorded: input shapes": _yes(trace.scalar(_SHAPES)),
         "recorded: call stacks": _yes(trace.scalar(_STACKS)),
         "recorded: memory": _yes(trace.scalar(_MEMORY)),
         "recorded: Python calls": _yes(trace.once(recorded_events).on_host(("python",))),
-        "data type": str(next((row["dtype"] for row in trace.rows(_DTYPES)), _UNKNOWN)),
+        "data type": str(next((row["dtype"] for row in trace.rows(_DTYPES)), UNKNOWN)),
         "devices": device_names(side) or "none",
         "ranks recorded": str(side.ranks),
         "rank": str(side.rank),
@@ -109,16 +116,24 @@ def differences(
 ) -> tuple[RecordedDifference, ...]:
     """All that differs between two sides' `recorded_facts`, and damage of both, what makes figures doubtful first."""
     found = [
-        RecordedDifference(what, base[what], new[what], effect or _RECORDING, tone)
-        for what, (effect, tone) in _EFFECTS.items()
+        _difference(what, base[what], new[what])
+        for what in _EFFECTS
         if what in base and what in new and (base[what] != new[what] or (what == "health" and base[what] != _HEALTHY))
     ]
+    found = [one for one in found if one.what not in _ONLY_KNOWN or UNKNOWN not in (one.base, one.new)]
     common, either = len(operators[0] & operators[1]), len(operators[0] | operators[1])
     if all(operators) and common < _ALIKE * either:
-        first, second = (f"{len(one)} kinds" for one in operators)
+        first, second = (plural(len(one), "kind") for one in operators)
         effect = f"only {common} of {either} are on both sides: the programs have little in common"
         found.append(RecordedDifference("operators", first, second, effect))
     return tuple(sorted(found, key=lambda one: one.tone == "info"))
+
+
+def _difference(what: str, base: str, new: str) -> RecordedDifference:
+    effect, tone = _EFFECTS[what]
+    if UNKNOWN in (base, new):
+        return RecordedDifference(what, base, new, "one side does not tell it, so that it may differ", "info")
+    return RecordedDifference(what, base, new, effect or _RECORDING, tone)
 
 
 def same_recording(base: ComparedSide, new: ComparedSide) -> bool:
@@ -149,7 +164,15 @@ def items_per_step(side: ComparedSide) -> tuple[float, str] | None:
 
 def _batch(side: ComparedSide) -> str:
     items = items_per_step(side)
-    return _UNKNOWN if items is None else f"{items[0]:,.0f} {items[1]} per step"
+    return UNKNOWN if items is None else f"{items[0]:,.0f} {items[1]} per step"
+
+
+def _model_shape(side: ComparedSide) -> str:
+    """Compiled code calls no operators on its weights."""
+    program = side.trace.once(program_of)
+    if program.compiled or program.graphs or side.unit not in ("step", "host step"):
+        return UNKNOWN
+    return model_shape(side.trace, side.steps)
 
 
 def _yes(number: Any) -> str:
@@ -157,4 +180,4 @@ def _yes(number: Any) -> str:
 
 
 def _known(value: object) -> str:
-    return _UNKNOWN if value is None else str(value)
+    return UNKNOWN if value is None else str(value)

@@ -47,6 +47,12 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "kernels": ("compute_kernels", "kernel_shapes", "kernel_types"),
     "api": ("api",),
 }
+#: What the lengths of a side are of, as `UNIT_HINT` is about.
+UNIT_WORDS: Final = {
+    "step": "steps", "host step": "steps of the host alone", "window": "a whole recording without steps",
+    "none": "a recording without times",
+}  # fmt: skip
+UNIT_HINT: Final = "record both in the same way, with marked steps and their devices"
 #: Tables of pairs rather than of sums by name.
 DETAILS: Final = ("compute_calls", "compute_modules", "compute_kernels", "kernel_shapes", "memory_calls")
 
@@ -78,11 +84,15 @@ def level_tables(
     tables: dict[str, Table] = {}
     lacking: list[UncomparedTable] = []
     times = (sides[0].times, sides[1].times)
+    wanted, unlike = _comparable_units(sides, wanted)
+    lacking += unlike
     for schema, ask in ((STEP_PARTS, part_sums), (STEP_PHASES, phase_sums)):
         sums = _both(sides, ask, schema.name, lacking) if schema.name in wanted else None
         if sums is not None:
             tables[schema.name] = _exact(schema, sums, times)
-    if all(side.unit in ("step", "window") for side in sides):
+    if OVERALL.name in wanted and all(side.unit in ("step", "window") for side in sides):
+        tables[OVERALL.name] = overall_table(*(overall_sums(side) for side in sides))
+    if sides[0].unit == sides[1].unit and sides[0].unit in ("step", "window"):
         tables |= _compute(sides, wanted, names, shapes)
     if COMMUNICATION.name in wanted and (found := _both(sides, communication_sums, COMMUNICATION.name, lacking)):
         tables[COMMUNICATION.name] = durations_table(COMMUNICATION, found[0], found[1], times)
@@ -100,6 +110,21 @@ def level_tables(
     return tables, tuple(lacking)
 
 
+def _comparable_units(sides: Sides, wanted: frozenset[str]) -> tuple[frozenset[str], list[UncomparedTable]]:
+    """The tables whose sums are of the same kind on both sides, and the others: a step is no whole recording."""
+    units = {side.unit for side in sides}
+    if len(units) == 1:
+        return wanted, []
+    kept = {MEMORY_PEAK.name}
+    if units <= {"step", "host step"}:
+        kept |= {API.name, MEMORY.name, MEMORY_CALLS.name}
+    if units <= {"step", "window"}:
+        kept.add(OVERALL.name)
+    said, hint = f"{UNIT_WORDS[sides[0].unit]} can't be held against {UNIT_WORDS[sides[1].unit]}", UNIT_HINT
+    left = [name for level in LEVELS.values() for name in level if name in wanted - kept]
+    return wanted & kept, [UncomparedTable(name, "between", said, hint) for name in left]
+
+
 def _steps(sides: Sides) -> tuple[int, int]:
     """How many steps the sums of each side are over; at least one."""
     return max(1, len(sides[0].steps)), max(1, len(sides[1].steps))
@@ -108,8 +133,6 @@ def _steps(sides: Sides) -> tuple[int, int]:
 def _compute(sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     times = (sides[0].times, sides[1].times)
-    if OVERALL.name in wanted:
-        tables[OVERALL.name] = overall_table(*(overall_sums(side) for side in sides))
     works = [charged(side) for side in sides]
     by: tuple[tuple[TableSchema, Callable[[Any, Any], dict[Any, Amount]]], ...] = (
         (COMPUTE_CLASSES, splits.by_class), (COMPUTE_OPERATORS, splits.by_shape if shapes else splits.by_operator),

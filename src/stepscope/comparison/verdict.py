@@ -88,7 +88,7 @@ def step_times(
     if units == {"none"}:
         verdict, reason = _untimed(base.series == new.series)
     else:
-        verdict, reason = _verdict(interval, unit, margin, (len(first), len(second)))
+        verdict, reason = _verdict(interval, unit, margin, (len(first), len(second)), (sum(first), sum(second)))
     return StepTimes(
         sum(base.lengths) // max(1, len(base.lengths)),
         sum(new.lengths) // max(1, len(new.lengths)),
@@ -110,7 +110,9 @@ def _untimed(equal: bool) -> tuple[Verdict, str]:
     return "inconclusive", "no times are recorded: the sections below compare the rest"
 
 
-def _verdict(interval: RatioInterval | None, unit: str, margin: float, steps: tuple[int, int]) -> tuple[Verdict, str]:
+def _verdict(
+    interval: RatioInterval | None, unit: str, margin: float, steps: tuple[int, int], lengths: tuple[int, int]
+) -> tuple[Verdict, str]:
     if interval is None and unit == "window":
         return "inconclusive", "no steps are known, and too little repeats on both sides to tell how fast they are"
     if interval is None:
@@ -118,7 +120,7 @@ def _verdict(interval: RatioInterval | None, unit: str, margin: float, steps: tu
     if interval.method == "identical":
         return "same", "the step times of both sides are equal to the nanosecond"
     if interval.method == "rates":
-        return _by_rates(interval, margin)
+        return _by_rates(interval, margin, lengths)
     between = f"{interval.confidence:.0%} interval {percent(interval.low - 1)} to {percent(interval.high - 1)}"
     few = _few(interval, steps)
     if interval.high <= 1 + margin and interval.low >= 1 - margin:
@@ -130,15 +132,17 @@ def _verdict(interval: RatioInterval | None, unit: str, margin: float, steps: tu
     return "inconclusive", f"the difference of {percent(interval.ratio - 1)} is within the noise: {between}{few}"
 
 
-def _by_rates(interval: RatioInterval, margin: float) -> tuple[Verdict, str]:
-    """The verdict on recordings without steps."""
+def _by_rates(interval: RatioInterval, margin: float, lengths: tuple[int, int]) -> tuple[Verdict, str]:
+    """The verdict on recordings without steps, and how much work the new one holds."""
+    done = lengths[1] / lengths[0] / interval.ratio
+    held = f"; the new recording holds {done:.2f} times the base's work, which its parts show as well"
     among = f"{percent(interval.low - 1)} to {percent(interval.high - 1)} for nine of ten calls of kernels"
     said = f"no steps are known; the same work takes {percent(abs(interval.ratio - 1))}"
     if interval.low > 1 and interval.ratio > 1 + margin:
-        return "slower", f"{said} more time: {among}"
+        return "slower", f"{said} more time: {among}{held}"
     if interval.high < 1 and interval.ratio < 1 - margin:
-        return "faster", f"{said} less time: {among}"
-    return "inconclusive", f"no steps are known; how often kernels run differs by {among}"
+        return "faster", f"{said} less time: {among}{held}"
+    return "inconclusive", f"no steps are known; how often kernels run differs by {among}{held}"
 
 
 def _few(interval: RatioInterval, steps: tuple[int, int]) -> str:

@@ -117,7 +117,7 @@ def compare(
         }  # fmt: skip
         sweep(paths, wanted, at, by, rank, inputs, refused)
         return
-    from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of
+    from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of, refuse_itself
     from stepscope.comparison.matching.names import read_names
     from stepscope.model.errors import UserError
 
@@ -141,6 +141,8 @@ def compare(
         open_input(paths[:1], **first, locked=view) as base,
         open_input(paths[-1:], **inputs, locked=view) as new,
     ):
+        if len(paths) == 1:
+            refuse_itself(base, new, options)
         if served is not None:
             from stepscope.web.compared.app import create_app
 
@@ -187,6 +189,6 @@ def _levels(given: str | None) -> tuple[str, ...]:
     """The levels asked for; refused before anything is read if there is one that does not exist."""
     from stepscope.comparison.levels import tables_of_levels
 
-    levels = tuple(one.strip() for one in given.split(",") if one.strip()) if given else ()
+    levels = tuple(one.strip() for one in given.split(",")) if given is not None else ()
     tables_of_levels(levels, details=True)
     return levels

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from stepscope.analyses.host.modules import MARK
 from stepscope.analyses.memory.memory_holders import memory_holders
+from stepscope.analyses.memory.memory_peaks import memory_peaks
 from stepscope.analyses.snapshots.memory_snapshot_peaks import memory_peak_stacks
 from stepscope.comparison.parts.amounts import Amount, beside
 from stepscope.comparison.side import ComparedSide
@@ -18,7 +19,7 @@ from stepscope.model.table import Table
 MEMORY_PEAK: Final = TableSchema(
     "memory_peak",
     "What the peak of device memory is made of, of the device with the highest one, the largest difference first. The "
-    "rows of one value of `by` add up to what was in use at the peak as far as single allocations were recorded.",
+    "rows of one value of `by` add up to the peak; what was allocated before the recording is a row of its own.",
     (
         text("by", "Of memory snapshots purpose, module and line of the user's code; else operator and module."),
         text("name", "As in `memory_peak_stacks` and `memory_holders`; `(none)` where that is null."),
@@ -32,6 +33,8 @@ MEMORY_PEAK: Final = TableSchema(
 )
 _OF_SNAPSHOT: Final = ("purpose", "module", "line")
 _NONE: Final = "(none)"
+#: What was in use at the peak and allocated before the recording began.
+OLDER: Final = "(older than the recording)"
 
 
 def peak_sums(side: ComparedSide) -> dict[Any, Amount]:
@@ -44,6 +47,7 @@ def peak_sums(side: ComparedSide) -> dict[Any, Amount]:
         rows = [row for row in side.trace.once(memory_peak_stacks).records() if row["by"] in _OF_SNAPSHOT]
     except MissingInputError:
         rows = []
+    of_snapshot = bool(rows)
     rows = rows or [
         {**row, "by": by, "name": (row[by] or _NONE).removeprefix(MARK)}
         for row in side.trace.once(memory_holders).records()
@@ -65,7 +69,20 @@ def peak_sums(side: ComparedSide) -> dict[Any, Amount]:
     for row in rows:
         if row["device"] == device:
             sums[row["by"], row["name"]] += Amount(row["bytes"], row["count"])
+    for by in () if of_snapshot else ("operator", "module"):
+        older = _peak(side, device) - sum(amount.ns for (of, _), amount in sums.items() if of == by)
+        if older > 0:
+            sums[by, OLDER] += Amount(older)
     return dict(sums)
+
+
+def _peak(side: ComparedSide, device: int) -> int:
+    """Bytes in use at the peak of a device; 0 where that is not recorded."""
+    try:
+        rows = side.trace.once(memory_peaks).records()
+    except MissingInputError:
+        return 0
+    return next((row["peak_bytes"] or 0 for row in rows if row["device"] == device), 0)
 
 
 def peak_table(base: Mapping[Any, Amount], new: Mapping[Any, Amount]) -> Table:

@@ -101,11 +101,13 @@ def _ranks(choice: Choice) -> list[Note]:
             )
         )  # fmt: skip
     if len(choice.ranks) > 1 and (unknown := sum(one.recording.rank is None for one in members)):
+        ordered = choice.of_run.ordered
         lines.append(
             (
-                "rank-unknown", "info", unknown,
+                "rank-unknown", "warning" if ordered else "info", unknown,
                 "a recording does not contain its rank" if unknown == 1 else "recordings do not contain their rank",
-                "ranks were taken from names of files and folders, or from the order of files and processes",
+                "ranks were taken from the order of files and processes, which may be another one" if ordered
+                else "ranks were taken from names of files and folders",
             )
         )  # fmt: skip
     size = max((one.recording.world_size or 0 for one in members), default=0)

@@ -21,6 +21,7 @@ class RankSpans:
         repeated: Recordings that are there twice.
         conflicts: Recordings whose rank another one has, recorded at the same time or at no known time.
         unknown: Recordings that do not contain their rank.
+        ordered: Those of them whose rank or worker no name tells either, so that the order of the input decides.
     """
 
     ranks: dict[int, list[int]] = field(default_factory=dict)
@@ -28,6 +29,7 @@ class RankSpans:
     repeated: list[int] = field(default_factory=list)
     conflicts: list[int] = field(default_factory=list)
     unknown: list[int] = field(default_factory=list)
+    ordered: list[int] = field(default_factory=list)
 
 
 def spans(found: Sequence[FoundRecordings], owners: Sequence[Hashable], members: Sequence[int]) -> RankSpans:
@@ -46,6 +48,7 @@ def spans(found: Sequence[FoundRecordings], owners: Sequence[Hashable], members:
     numbers = _RankNumbers(owner for owner in groups if isinstance(owner, int))
     rank_of = {owner: owner if isinstance(owner, int) else numbers.free() for owner in groups}
     result.ranks = {rank_of[owner]: group for owner, group in groups.items()}
+    result.ordered = [position for position in alone if found[position].recording.rank is None]
     for position in alone:
         result.ranks[numbers.free()] = [position]
     snapshots: defaultdict[Hashable, list[int]] = defaultdict(list)

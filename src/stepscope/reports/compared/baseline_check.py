@@ -25,12 +25,12 @@ def outline(found: BaselineComparison) -> Outline:
     )  # fmt: skip
     headings = (Heading("metric", number=False), *(Heading(text) for text in ("base", "new", "growth", "interval")))
     sections = (
-        Section("Verdict", (verdict_line(found.step_time),)),
         Section("Can they be compared?", comparable_lines(found.comparable)),
+        Section("Verdict", (verdict_line(found.step_time),)),
         Section("Metrics", (Grid(headings, rows),) if rows else (), "medians over steps; of memory the peak"),
     )
     base, new = found.base.facts, found.new.facts
-    title = f"{recording_name(base.source)} → {recording_name(new.source)}"
+    title = f"{recording_name(base.source, new.source)} → {recording_name(new.source, base.source)}"
     return Outline(title, (side_words(base, "baseline"), side_words(new, "new")), sections)
 
 

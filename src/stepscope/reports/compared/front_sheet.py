@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from stepscope.reports.blocks import Grid, Item, Line, Outline
@@ -9,12 +10,22 @@ from stepscope.reports.xlsx import fitting
 
 _FORMULA: Final = ("=", "+", "-", "@")
 _WIDTHS: Final = (46, 14)
+_NUMBER: Final = re.compile(r"(?P<number>(?P<sign>[+-])?[\d,]+(?:\.(?P<places>\d+))?)(?P<percent> %)?")
+#: Formats by whether it is percent, has a sign, and has decimals.
+_FORMS: Final = {
+    (percent, sign, places): f"+{form};-{form};{form}" if sign else form
+    for percent in (False, True)
+    for sign in (False, True)
+    for places in (False, True)
+    for form in (("0.0 %" if places else "0 %") if percent else "#,##0.00" if places else "#,##0",)
+}
 
 
 def write_page(book: Any, sheet: Any, page: Outline) -> None:
     """Write a page to an empty sheet of a workbook."""
     bold = book.add_format({"bold": True})
     texts = {quoted: book.add_format({"quote_prefix": quoted}) for quoted in (False, True)}
+    forms = {form: book.add_format({"num_format": form}) for form in _FORMS.values()}
     sheet.set_column(0, 0, _WIDTHS[0])
     sheet.set_column(1, 7, _WIDTHS[1])
     row = 0
@@ -29,9 +40,25 @@ def write_page(book: Any, sheet: Any, page: Outline) -> None:
         for block in section.blocks:
             for cells in _lines(block):
                 for i, cell in enumerate(cells):
-                    written = fitting(cell)
-                    sheet.write_string(row, i, written, texts[written.startswith(_FORMULA)])
+                    number = _number(cell) if i and isinstance(block, Grid) else None
+                    if number is None:
+                        written = fitting(cell)
+                        sheet.write_string(row, i, written, texts[written.startswith(_FORMULA)])
+                    else:
+                        sheet.write_number(row, i, number[0], forms[number[1]])
                 row += 1
+
+
+def _number(cell: str) -> tuple[float, str] | None:
+    """The number that a cell shows, with its format; None if it is text, or a number with a unit other than percent."""
+    found = _NUMBER.fullmatch(cell.strip())
+    if found is None:
+        return None
+    places = len(found["places"] or "")
+    value = float(found["number"].replace(",", ""))
+    percent = bool(found["percent"])
+    form = _FORMS[percent, bool(found["sign"]), bool(places)]
+    return (round(value / 100, 6), form) if percent else (value, form)
 
 
 def _lines(block: object) -> list[tuple[str, ...]]:

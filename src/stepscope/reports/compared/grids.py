@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
-from stepscope.model.amounts import NONE, percent, quantity
+from stepscope.model.amounts import NONE, quantity
 from stepscope.reports.blocks import Block, Grid, Heading
+from stepscope.reports.compared.cells import beside_headings, beside_row, calls_words, ratio_words, signed
+from stepscope.reports.compared.kernel_grid import TABLE, kernel_grid
 from stepscope.reports.text import visible
-from stepscope.reports.units import Scale, time_scale
+from stepscope.reports.units import time_scale
 
 #: Splits of compute: table, key columns, what a row is.
 _SPLITS: Final = (
     ("compute_classes", ("op_class", "phase"), "kernel class"),
     ("compute_module_classes", ("name",), "module"),
     ("compute_operators", ("operator",), "operator"),
-    ("compute_kernels", ("kernel",), "kernel"),
 )
 #: Ways in which the peak of memory is split, in the order of pages.
 _PEAK: Final = ("purpose", "operator", "module", "line")
@@ -33,18 +34,19 @@ def parts_grid(comparison: Comparison) -> tuple[Block, ...]:
     details: dict[str, list[dict[str, Any]]] = {}
     for row in comparison.table("step_parts").records():
         details.setdefault(row["part"], []).append(row)
-    rows = [_row("step" if comparison.step_time.unit != "window" else "whole", whole[0], whole[1], one, whole[0])]
+    name = _whole(comparison)
+    rows = [beside_row(name, whole[0], whole[1], one, whole[0])]
     for part in comparison.parts:
         if max(part.base_ns, part.new_ns) < _LEAST * max(whole):
             continue
-        rows.append(_row(_words(part.key), part.base_ns, part.new_ns, one, whole[0]))
+        rows.append(beside_row(_words(part.key), part.base_ns, part.new_ns, one, whole[0]))
         if len(details[part.key]) > 1:
             rows += [
-                _row("  " + _words(row["detail"] or "other"), row["base_ns"], row["new_ns"], one, whole[0])
+                beside_row("  " + _words(row["detail"] or "other"), row["base_ns"], row["new_ns"], one, whole[0])
                 for row in details[part.key]
                 if max(row["base_ns"], row["new_ns"]) >= _LEAST * max(whole)
             ]
-    return (Grid(_headings("part", one), tuple(rows), table="step_parts"),)
+    return (Grid(beside_headings("part", one, name), tuple(rows), table="step_parts"),)
 
 
 def phases_grid(comparison: Comparison) -> tuple[Block, ...]:
@@ -56,11 +58,11 @@ def phases_grid(comparison: Comparison) -> tuple[Block, ...]:
     largest = max((max(row["base_ns"], row["new_ns"]) for row in listed), default=0)
     one = time_scale([largest])
     rows = [
-        _row(f"{_words(row['phase'])}, {row['kind']}", row["base_ns"], row["new_ns"], one, whole)
+        beside_row(f"{_words(row['phase'])}, {row['kind']}", row["base_ns"], row["new_ns"], one, whole)
         for row in listed
         if max(row["base_ns"], row["new_ns"]) >= _LEAST * max(whole, 1)
     ]
-    return (Grid(_headings("phase", one), tuple(rows), table="step_phases"),) if rows else ()
+    return (Grid(beside_headings("phase", one, _whole(comparison)), tuple(rows), table="step_phases"),) if rows else ()
 
 
 def findings_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
@@ -87,7 +89,8 @@ def memory_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
     headings = (Heading("", number=False), *(Heading(text) for text in ("base", "new", "diff", "ratio")))
     rows = tuple(
         (
-            _words(one.name), quantity(one.base, "bytes"), quantity(one.new, "bytes"), quantity(one.diff, "bytes"),
+            _words(one.name), quantity(one.base, "bytes"), quantity(one.new, "bytes"),
+            signed(quantity(one.diff, "bytes")),
             f"{one.new / one.base:.2f}" if one.base else NONE,
         )
         for one in found
@@ -112,8 +115,8 @@ def _peak_split(listed: Sequence[dict[str, Any]], by: str, top: int) -> Grid | N
         (
             visible("/".join(row["name"].split("/")[-2:])),
             quantity(row["base_bytes"], "bytes"), quantity(row["new_bytes"], "bytes"),
-            ("+" if row["diff_bytes"] > 0 else "") + quantity(row["diff_bytes"], "bytes"),
-            _ratio(row["base_bytes"], row["new_bytes"]), _calls(row["base_count"]), _calls(row["new_count"]),
+            signed(quantity(row["diff_bytes"], "bytes")), ratio_words(row["base_bytes"], row["new_bytes"]),
+            calls_words(row["base_count"]), calls_words(row["new_count"]),
         )
         for row in listed[:top]
     )  # fmt: skip
@@ -127,39 +130,34 @@ def split_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
         listed = comparison.tables[name].records() if name in comparison.tables else []
         if len(listed) > (name == "compute_module_classes"):
             found.append(_split(listed, keys, caption, top, name))
-    return tuple(found)
+    kernels = comparison.tables[TABLE].records() if TABLE in comparison.tables else []
+    return (*found, *([kernel_grid(kernels, top)] if kernels else ()))
 
 
 def _split(listed: Sequence[dict[str, Any]], keys: Iterable[str], caption: str, top: int, table: str) -> Grid:
     whole = sum(row["base_ns"] for row in listed)
     shown = listed[:top]
     one = time_scale(row[side] for row in shown for side in ("base_ns", "new_ns"))
-    headings = (*_headings(caption, one), Heading("calls", rank=4), Heading("new", rank=4))
+    headings = (*beside_headings(caption, one, "compute"), Heading("calls", rank=4), Heading("new", rank=4))
     names = [", ".join(_end(visible(row[key])) for key in keys if row[key]) for row in shown]
     rows = tuple(
-        (*_row(name, row["base_ns"], row["new_ns"], one, whole), _calls(row["base_count"]), _calls(row["new_count"]))
+        (
+            *beside_row(name, row["base_ns"], row["new_ns"], one, whole, _there(row)),
+            calls_words(row["base_count"]), calls_words(row["new_count"]),
+        )
         for name, row in zip(names, shown, strict=True)
-    )
+    )  # fmt: skip
     return Grid(headings, rows, caption, len(listed) - len(shown), table, whole=True)
 
 
-def _headings(what: str, one: Scale) -> tuple[Heading, ...]:
-    unit = f" {one.label}".rstrip()
-    return (
-        Heading(what, number=False), Heading(f"base{unit}"), Heading(f"new{unit}"), Heading(f"diff{unit}"),
-        Heading("ratio", rank=2), Heading("of base", rank=3),
-    )  # fmt: skip
+def _whole(comparison: Comparison) -> str:
+    """What parts are parts of."""
+    return "step" if comparison.step_time.unit != "window" else "whole"
 
 
-def _row(name: str, base: int, new: int, one: Scale, whole: int) -> tuple[str, ...]:
-    """A row of text; a difference has a sign."""
-    sign = "+" if new > base else ""
-    share = percent((new - base) / whole) if whole else NONE
-    return (name, one.write(base), one.write(new), sign + one.write(new - base), _ratio(base, new), sign + share)
-
-
-def _ratio(base: int, new: int) -> str:
-    return f"{new / base:,.{2 if new < 1000 * base else 0}f}" if base else "new" if new else NONE
+def _there(row: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether either side has any of it."""
+    return bool(row["base_count"] or row["base_ns"]), bool(row["new_count"] or row["new_ns"])
 
 
 def _words(name: str) -> str:
@@ -172,7 +170,3 @@ def _end(path: str) -> str:
     """The last two names of a path, which are what differs between rows."""
     names = path.split(" / ")
     return path if len(names) < 4 else "… / " + " / ".join(names[-2:])
-
-
-def _calls(number: float) -> str:
-    return f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from stepscope.comparison.comparable import RecordedDifference
+from stepscope.comparison.comparable import RecordedDifference, Tone
 from stepscope.comparison.result import Comparison
 from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
@@ -16,15 +16,19 @@ from stepscope.reports.text import visible
 
 _TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "same": "plain", "inconclusive": "plain"}
 #: Which side lacks something.
-_SIDES: Final = {"base": "the base side", "new": "the new side", "both": "both sides"}
+_SIDES: Final = {"base": "of the base side ", "new": "of the new side ", "both": "of both sides ", "between": ""}
+#: Said where nothing differs.
+_ALIKE: Final = "No difference was found in what ran, its batch and shapes, devices, ranks, and what was recorded."
+#: Folders of a path beyond which those in the middle are left out.
+_LONG_PATH: Final = 4
 
 
 def outline(comparison: Comparison, top: int = 10) -> Outline:
     """The page, with at most `top` rows in each table."""
     per = "per step" if comparison.step_time.unit != "window" else "of the whole recordings"
     made = (
-        Section("Verdict", (verdict_line(comparison.step_time),)),
         Section("Can they be compared?", _comparable(comparison)),
+        Section("Verdict", (verdict_line(comparison.step_time),)),
         Section("What the difference is made of", parts_grid(comparison), f"{per}; the rows add up"),
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
@@ -37,9 +41,14 @@ def outline(comparison: Comparison, top: int = 10) -> Outline:
     return Outline(_title(comparison), facts, shown, _figures(comparison))
 
 
-def recording_name(source: str) -> str:
-    """The end of a recording's path."""
-    return visible("/".join(source.replace("\\", "/").rsplit("/", 2)[-2:]))
+def recording_name(source: str, other: str = "") -> str:
+    """The end of a recording's path; as much of it as tells it from another one."""
+    mine, others = (one.replace("\\", "/").split("/") for one in (source, other))
+    if mine[-2:] != others[-2:] or mine == others:
+        return visible("/".join(mine[-2:]))
+    alike = next((i for i, (a, b) in enumerate(zip(mine[::-1], others[::-1], strict=False)) if a != b), 2)
+    first = max(0, len(mine) - alike - 1)
+    return visible("/".join(mine[first:] if len(mine) - first < _LONG_PATH else [mine[first], "…", mine[-1]]))
 
 
 def side_words(side: SideFacts, name: str) -> str:
@@ -53,20 +62,36 @@ def side_words(side: SideFacts, name: str) -> str:
 def verdict_line(times: StepTimes) -> Line:
     """The verdict with both step times and the reason."""
     rated = times.interval is not None and times.interval.method == "rates"
-    span = "" if rated or not times.new_ns else f"{duration(times.base_ns)} → {duration(times.new_ns)}; "
+    span = "" if rated or times.interval is None else f"{duration(times.base_ns)} → {duration(times.new_ns)}; "
     return Line(f"{times.verdict}: {span}{times.reason}", tone=_TONES[times.verdict])
 
 
 def comparable_lines(different: Sequence[RecordedDifference]) -> tuple[Line, ...]:
-    """A line for each thing that differs between the recordings."""
-    lines = tuple(
-        Line(f"{one.what}: {visible(one.base)} → {visible(one.new)}", one.effect, one.tone) for one in different
+    """A line for each thing that differs between the recordings, or for several that do so in the same way."""
+    by: dict[tuple[str, str, str, Tone], list[str]] = {}
+    for one in different:
+        by.setdefault((one.base, one.new, one.effect, one.tone), []).append(one.what)
+    lines = (
+        Line(f"{_together(what)}: {_beside(base, new)}", effect, tone) for (base, new, effect, tone), what in by.items()
     )
-    return lines or (Line("Nothing that was recorded of the two differs but their times.", tone="plain"),)
+    return tuple(lines) or (Line(_ALIKE, tone="plain"),)
+
+
+def _together(what: Sequence[str]) -> str:
+    """`recorded: input shapes, call stacks`."""
+    head = what[0].partition(": ")[0] + ": "
+    return ", ".join((what[0], *(one.removeprefix(head) for one in what[1:])))
+
+
+def _beside(base: str, new: str) -> str:
+    if not new:
+        return visible(base)
+    return visible(f"base {base}{';' if ',' in base + new else ','} new {new}")
 
 
 def _title(comparison: Comparison) -> str:
-    base, new = recording_name(comparison.base.source), recording_name(comparison.new.source)
+    sources = (comparison.base.source, comparison.new.source)
+    base, new = recording_name(*sources), recording_name(*sources[::-1])
     first, second = _what(comparison.base), _what(comparison.new)
     if comparison.base.source == comparison.new.source and first != second:
         return f"{base}: {first} → {second}"
@@ -75,7 +100,7 @@ def _title(comparison: Comparison) -> str:
 
 def _what(side: SideFacts) -> str:
     steps = ", ".join(map(str, side.steps[:3])) + (", ..." if len(side.steps) > 3 else "")
-    return f"rank {side.rank}, step {steps}"
+    return f"rank {side.rank}, step{'s' if len(side.steps) > 1 else ''} {steps}"
 
 
 def _comparable(comparison: Comparison) -> tuple[Line, ...]:
@@ -90,7 +115,7 @@ def _lacking(comparison: Comparison) -> tuple[Line, ...]:
         if one.applies:
             tables.setdefault((one.side, one.message, one.hint), []).append(one.table)
     return tuple(
-        Line(f"{', '.join(names)}: of {_SIDES[side]} {message}", hint, "info")
+        Line(f"{', '.join(names) if side != 'between' else 'times'}: {_SIDES[side]}{message}", hint, "info")
         for (side, message, hint), names in tables.items()
     )
 

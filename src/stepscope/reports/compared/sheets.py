@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from stepscope.model.table import Table
 from stepscope.reports.compared.module_rows import module_rows
+from stepscope.reports.sections.views import module_class
 
 #: Above which group of columns a heading stands: neither side's, the base's, the comparison's, or the difference.
 Side = Literal["", "base", "new", "diff"]
@@ -48,6 +49,8 @@ class CompareSheet:
     rows: Callable[[Mapping[str, Table]], list[dict[str, Any]]] | None = None
 
 
+#: Stands for the ratio to nothing.
+NEW: Final = "new"
 _TIME: Final = "#,##0.000"
 _RATIO: Final = "0.0000"
 _COUNT: Final = "#,##0.##"
@@ -79,7 +82,12 @@ def _means(heading: str, divisor: float) -> tuple[CompareColumn, CompareColumn]:
 
 
 def _ratio_of(base: str, new: str) -> Callable[[Row], Any]:
-    return lambda row: row[new] / row[base] if row[base] else None
+    """The ratio of two columns; `NEW` where the base has nothing and the comparison has something."""
+    return lambda row: row[new] / row[base] if row[base] else NEW if row[new] else None
+
+
+def _ratio(row: Row) -> Any:
+    return _ratio_of("base_bytes", "new_bytes")(row) if "base_bytes" in row else _ratio_of("base_ns", "new_ns")(row)
 
 
 def _mean_ratio(row: Row) -> float | None:
@@ -93,7 +101,7 @@ def _lines(column: str) -> Callable[[Row], str]:
     return lambda row: "\n".join(row[column])
 
 
-_RATIO_COLUMN: Final = CompareColumn("Diff Ratio", _of("ratio"), "diff", _RATIO)
+_RATIO_COLUMN: Final = CompareColumn("Diff Ratio", _ratio, "diff", _RATIO)
 _CALLS: Final = _both("Number", "count", 1, _COUNT)
 
 _MEAN_RATIO: Final = CompareColumn("Diff Avg Ratio", _mean_ratio, "diff", _RATIO)
@@ -101,8 +109,12 @@ _SPREAD: Final = (_means("Avg Duration(us)", 1e3), _both("Max Duration(us)", "ma
                   _both("Min Duration(us)", "min_ns", 1e3))  # fmt: skip
 _KERNEL_COLUMNS: Final = (
     *_groups(_both("Total Duration(us)", "ns", 1e3), *_SPREAD, _both("Calls", "count", 1, _COUNT)),
-    CompareColumn("Diff Total Ratio", _of("ratio"), "diff", _RATIO), _MEAN_RATIO,
+    CompareColumn("Diff Total Ratio", _ratio, "diff", _RATIO), _MEAN_RATIO,
 )  # fmt: skip
+_MODULE_COLUMNS: Final = (
+    CompareColumn("Module Class", lambda row: module_class(row["name"])),
+    CompareColumn("Module Level", _of("depth"), "", "0"),
+)
 
 SHEETS: Final = (
     CompareSheet("OverallMetrics", "overall", (
@@ -129,7 +141,7 @@ SHEETS: Final = (
         CompareColumn("Match", _of("match"), "diff"),
     )),
     CompareSheet("ModuleCompareStatistic", "compute_modules", (
-        CompareColumn("Module Class", _of("name")), CompareColumn("Module Level", _of("depth"), "", "0"),
+        *_MODULE_COLUMNS,
         CompareColumn("Module Name", lambda row: row["base_path"] or row["new_path"]),
         *_groups(_both("Device Self Time(ms)", "ns", 1e6), _CALLS, _both("Device Total Time(ms)", "total_ns", 1e6),
                  _both("Backward Time(ms)", "backward_ns", 1e6)),
@@ -140,7 +152,7 @@ SHEETS: Final = (
         CompareColumn("Match", _of("match"), "diff"),
     )),
     CompareSheet("ModuleCompare", "compute_modules", (
-        CompareColumn("Module Class", _of("name")), CompareColumn("Module Level", _of("depth"), "", "0"),
+        *_MODULE_COLUMNS,
         CompareColumn("Module Name", _of("module")), CompareColumn("Operator Name", _of("operator")),
         CompareColumn("Kernel Details", _lines("base_kernels"), "base"),
         CompareColumn("Device Self Time(us)", _of("base_ns", 1e3), "base", _TIME),

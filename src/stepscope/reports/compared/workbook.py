@@ -9,7 +9,7 @@ from typing import Any, Final
 from stepscope.comparison.result import Comparison
 from stepscope.reports.compared.front_sheet import write_page
 from stepscope.reports.compared.outline import outline
-from stepscope.reports.compared.sheets import SHEETS, CompareColumn, CompareSheet
+from stepscope.reports.compared.sheets import NEW, SHEETS, CompareColumn, CompareSheet
 from stepscope.reports.xlsx import MAX_ROWS, fitting, open_workbook
 
 #: Rows above the headings: whose columns they are, and what a row is about.
@@ -43,6 +43,7 @@ class _ComparedSheets:
             for side, colour in _COLOURS.items()
         }
         self._numbers: dict[str, Any] = {}
+        self._new = book.add_format({"font_color": "#9c0006", "bg_color": "#ffc7ce", "align": "right"})
         self._worse = book.add_format({"font_color": "#9c0006", "bg_color": "#ffc7ce"})
 
     def front(self) -> None:
@@ -83,7 +84,9 @@ class _ComparedSheets:
     def _cell(self, sheet: Any, row: int, i: int, value: Any, form: str) -> None:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return
-        if form:
+        if value == NEW and form:
+            sheet.write_string(row, i, value, self._new)
+        elif form:
             if form not in self._numbers:
                 self._numbers[form] = self._book.add_format({"num_format": form})
             sheet.write_number(row, i, value, self._numbers[form])

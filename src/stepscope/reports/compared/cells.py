@@ -1,0 +1,59 @@
+"""Cells of tables that hold base beside new: the headings, and a row of text."""
+
+from __future__ import annotations
+
+from stepscope.model.amounts import NONE, percent
+from stepscope.reports.blocks import Heading
+from stepscope.reports.units import Scale
+
+
+def beside_headings(what: str, one: Scale, whole: str) -> tuple[Heading, ...]:
+    """Of the columns that `beside_row` fills.
+
+    Args:
+        what: What a row is.
+        one: How times are written.
+        whole: What the last column is a share of, on the base.
+    """
+    unit = f" {one.label}".rstrip()
+    return (
+        Heading(what, number=False), Heading(f"base{unit}"), Heading(f"new{unit}"), Heading(f"diff{unit}"),
+        Heading("ratio", rank=2), Heading(f"of {whole}", rank=3),
+    )  # fmt: skip
+
+
+def beside_row(
+    name: str, base: int, new: int, one: Scale, whole: int, there: tuple[bool, bool] = (True, True)
+) -> tuple[str, ...]:
+    """A row of text; a difference has a sign.
+
+    Args:
+        name: What it is.
+        base: Time of the base.
+        new: Time of the new side.
+        one: How times are written.
+        whole: Time of the base's whole.
+        there: Whether either side has it at all.
+    """
+    share = signed(percent((new - base) / whole)) if whole else NONE
+    times = [one.write(time) if known else NONE for time, known in zip((base, new), there, strict=True)]
+    return (name, *times, signed(one.write(new - base)), ratio_words(base, new, there), share)
+
+
+def signed(number: str) -> str:
+    """A difference that is written without a plus; what rounds to nothing has no sign."""
+    if not any(digit in number for digit in "123456789"):
+        return number.removeprefix("-")
+    return number if number.startswith("-") else f"+{number}"
+
+
+def ratio_words(base: int, new: int, there: tuple[bool, bool] = (True, True)) -> str:
+    """New over base; `new` and `gone` where one side has none of it."""
+    if not there[1] and base:
+        return "gone"
+    return f"{new / base:,.{2 if new < 1000 * base else 0}f}" if base else "new" if new else NONE
+
+
+def calls_words(number: float) -> str:
+    """A mean number of calls."""
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"

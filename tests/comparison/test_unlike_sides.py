@@ -1,0 +1,95 @@
+"""What is said of sides that differ in more than their times, and what is left out for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from stepscope.comparison.build import CompareOptions, compare_traces
+from stepscope.comparison.comparable import RecordedDifference, differences
+from stepscope.comparison.result import Comparison
+from stepscope.model.trace import Trace
+from stepscope.reports.blocks import Grid, Line
+from stepscope.reports.compared.outline import comparable_lines, outline, recording_name
+from support import Facts
+
+QUICK = CompareOptions(findings=False)
+
+
+def program(weights: Sequence[list[int]] = (), steps: bool = True, device: bool = True) -> Trace:
+    """Two steps that each call a linear layer for every weight, with a kernel each."""
+    facts = Facts()
+    for number in range(2):
+        at = 1000 * number
+        if steps:
+            facts.step(number, at, 1000)
+        for i, weight in enumerate(weights or [[4, 8]]):
+            op = facts.host("op", "aten::linear", at + 100 * i, 50)
+            facts.row("op_inputs", event=op, shapes=json.dumps([[2, weight[1]], weight]), dtypes='["float", "float"]')
+            if device:
+                facts.kernel("sgemm", at + 100 * i + 20, 40, launch=(at + 100 * i + 5, 5))
+    return facts.trace(source=f"{weights} {steps} {device}")
+
+
+def told(found: Comparison) -> dict[str, RecordedDifference]:
+    return {one.what: one for one in found.comparable}
+
+
+def test_layers_of_another_size_or_number_are_another_shape_of_the_model() -> None:
+    small = program([[4, 8], [8, 4]])
+    assert compare_traces(small, program([[8, 4], [4, 8]]), QUICK).comparable == ()
+    wider = told(compare_traces(small, program([[4, 16], [16, 4]]), QUICK))["model shape"]
+    assert (wider.base.split()[0], wider.base.split("largest ")[1]) == ("2", "8 x 4")
+    assert (wider.new.split()[0], wider.new.split("largest ")[1]) == ("2", "16 x 4")
+    assert told(compare_traces(small, program([[4, 8]]), QUICK))["model shape"].new.startswith("1 ")
+
+
+@pytest.mark.parametrize(
+    ("steps", "device", "left"), [(False, True, {"overall"}), (True, False, {"api"}), (False, False, set())]
+)
+def test_steps_are_not_held_against_what_is_none(steps: bool, device: bool, left: set[str]) -> None:
+    found = compare_traces(program(), program(steps=steps, device=device), QUICK)
+    assert set(found.tables) == left
+    assert found.parts == ()
+    assert found.verdict == "inconclusive"
+    assert {one.side for one in found.lacking if one.table == "step_parts"} == {"between"}
+    blocks = [block for section in outline(found).sections for block in section.blocks]
+    assert not [one for one in blocks if isinstance(one, Grid) and one.table == "step_parts"]
+    assert sum(isinstance(one, Line) and one.text.startswith("times: ") for one in blocks) == 1
+
+
+def test_an_unknown_fact_is_no_difference_of_work() -> None:
+    known = {"batch": "32 images per step", "model shape": "8 calls", "data type": "fp32"}
+    found = differences(known, dict.fromkeys(known, "unknown"))
+    assert [(one.what, one.tone) for one in found] == [("batch", "info"), ("data type", "info")]
+    assert len({one.effect for one in found}) == 1
+
+
+def test_names_of_a_map_that_nothing_has_are_said() -> None:
+    base, new = program(), program([[4, 4]])
+    names = {"aten::linear": "aten::linear", "mylib::gone": "sgemm", "sgemm": "hgemm"}
+    found = told(compare_traces(base, new, CompareOptions(findings=False, names=names)))
+    assert {what: one.base for what, one in found.items() if what.startswith("names")} == {
+        "names that the base lacks": "mylib::gone", "names that the new side lacks": "hgemm",
+    }  # fmt: skip
+
+
+def test_what_differs_in_the_same_way_is_one_line() -> None:
+    same = [RecordedDifference(f"recorded: {one}", "no", "yes", "times are longer") for one in ("stacks", "memory")]
+    lines = comparable_lines([*same, RecordedDifference("host", "a, b", "c", "load differs", "info")])
+    assert [line.text for line in lines] == ["recorded: stacks, memory: base no, new yes", "host: base a, b; new c"]
+
+
+@pytest.mark.parametrize(
+    ("source", "other", "shown"),
+    [
+        ("/runs/a/trace.json", "/runs/b/trace.json", "a/trace.json"),
+        ("/runs/a/trace.json", "/runs/a/trace.json", "a/trace.json"),
+        ("/r/a/out/trace.json", "/r/b/out/trace.json", "a/out/trace.json"),
+        ("/r/a/one/two/out/trace.json", "/r/b/one/two/out/trace.json", "a/…/trace.json"),
+    ],
+)
+def test_names_of_recordings_tell_them_apart(source: str, other: str, shown: str) -> None:
+    assert recording_name(source, other) == shown
