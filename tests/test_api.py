@@ -41,12 +41,19 @@ def test_what_does_not_exist(trace: stepscope.Trace) -> None:
         trace.table("step_budgt")
     with pytest.raises(stepscope.UserError, match="no rank 7; it has 0"):
         trace.rank(7)
-    with pytest.raises(stepscope.UserError, match=r"the query failed: .*did you mean .kernels."):
-        trace.sql("FROM kernel")
     with pytest.raises(stepscope.UserError, match="the report has no table called"):
         trace.analyze(tables=["step_budget"]).table("x")
     with pytest.raises(stepscope.UserError, match="does not exist"):
         stepscope.open("nowhere")
+
+
+def test_a_query_of_a_fresh_trace_for_a_table_that_does_not_exist_names_the_one_that_does() -> None:
+    with (
+        recording() as path,
+        stepscope.open(path, cache=False) as opened,
+        pytest.raises(stepscope.UserError, match=r"the query failed: .*did you mean .kernels."),
+    ):
+        opened.sql("FROM kernel")
 
 
 def test_a_closed_trace_says_so() -> None:

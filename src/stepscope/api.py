@@ -155,16 +155,11 @@ class Trace:
         Raises:
             UserError: The database does not answer it.
         """
-        import duckdb
-
-        from stepscope.model.process.sandbox import failure
+        from stepscope.model.process.sandbox import answered
 
         if not query.strip():
             raise UserError("the query is empty", hint="give a SELECT")
-        try:
-            return self._trace.sql(query)
-        except duckdb.Error as error:
-            raise failure(error) from error
+        return answered(self._trace.sql, query)
 
     def view(self, height: int = 800, *, port: int = 0, address: str | None = None) -> EmbeddedPage:
         """The page of `stepscope view` in a frame of a notebook, served by this process until the trace is closed.

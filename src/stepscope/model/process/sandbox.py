@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from stepscope.model.errors import UserError
 from stepscope.model.process.spill import spill_folder
 
 if TYPE_CHECKING:
     import duckdb
+
+T = TypeVar("T")
 
 #: What a statement may consist of. Others (`COPY_QUERY_NODE`, `INSERT_QUERY_NODE`, ...) write.
 _READING: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
@@ -73,6 +75,25 @@ def check_reads_only(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     internal = {name for (name,) in connection.execute(_INTERNAL_SQL).fetchall()} - _HARMLESS
     if refused := sorted(read & internal):
         raise UserError(f"queries only read the trace, and this one reads {', '.join(refused)}", hint=_HINT)
+
+
+def answered(ask: Callable[[str], T], query: str) -> T:
+    """What a query gives.
+
+    Raises:
+        UserError: The database does not answer it.
+    """
+    import duckdb
+
+    try:
+        try:
+            return ask(query)
+        except duckdb.CatalogException:
+            # Similar names are suggested only of tables that a query has named, or all at once.
+            ask("SHOW TABLES")
+            return ask(query)
+    except duckdb.Error as error:
+        raise failure(error) from error
 
 
 def failure(error: Exception) -> UserError:
