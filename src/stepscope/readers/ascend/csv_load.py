@@ -9,7 +9,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from stepscope.readers.ascend.csvfile import CsvTable, cell_sql, cell_text, observe_zeros, quoted_name
+from stepscope.readers.ascend.csvfile import ABSENT, CsvTable, cell_text, observe_zeros, quoted_name
 from stepscope.store.staging import Staging, first_row
 
 #: A cell may hold a call stack.
@@ -51,18 +51,19 @@ def _ends_early(path: Path) -> bool:
 def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...] | None:
     """Load a file with DuckDB; None if columns have names that no query can hold."""
     quoted = str(path).replace("'", "''")
-    content = (
-        f"read_csv('{quoted}', header = true, all_varchar = true, auto_detect = true, delim = ',', quote = '\"', "
-        f"escape = '\"', null_padding = true, parallel = false, max_line_size = {_CELL_LIMIT}, sample_size = 100)"
+    staging.connection.execute(
+        f"CREATE TABLE {name} AS SELECT row_number() OVER () - 1 AS row, * FROM read_csv('{quoted}', header = true, "
+        "all_varchar = true, auto_detect = true, delim = ',', quote = '\"', escape = '\"', null_padding = true, "
+        f"parallel = false, max_line_size = {_CELL_LIMIT}, sample_size = 100, nullstr = {list(ABSENT)})"
     )
-    found = [row[0] for row in staging.connection.execute(f"DESCRIBE FROM {content}").fetchall()]
+    found = [row[0] for row in staging.connection.execute(f"DESCRIBE {name}").fetchall()[1:]]
     if any("\0" in column for column in found):
         return None
     columns = _distinct(found)
-    cells = (f"{cell_sql(before)} AS {quoted_name(after)}" for before, after in zip(found, columns, strict=True))
-    staging.connection.execute(
-        f"CREATE TABLE {name} AS SELECT row_number() OVER () - 1 AS row, {', '.join(cells)} FROM {content}"
-    )
+    for before, after in zip(found, columns, strict=True):
+        if before != after:
+            renaming = f"RENAME {quoted_name(before)} TO {quoted_name(after)}"
+            staging.connection.execute(f"ALTER TABLE {name} {renaming}")
     return columns
 
 

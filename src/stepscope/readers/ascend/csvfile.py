@@ -12,7 +12,7 @@ from stepscope.store.staging import Staging, first_row
 
 #: What may stand around the text of a cell, and what cells hold that were not collected.
 BLANKS: Final = " \t\r\n"
-_ABSENT: Final = ("", "N/A", "NA", "None", "null", "nan")
+ABSENT: Final = ("", "N/A", "NA", "None", "null", "nan")
 #: Columns that hold numbers in every version.
 _NUMBERS: Final = re.compile(
     r".*\((us|ms|KB|MB)\)|Count|Computing|Communication(\(Not Overlapped.*\))?|Overlapped|Free|Stage|Bubble|Preparing"
@@ -21,7 +21,7 @@ _NUMBERS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """A CSV file that has been loaded: every column as text without blanks around it, null where not collected.
+    """A CSV file that has been loaded: every column as text, null where that says that nothing was collected.
 
     Attributes:
         name: Name of the DuckDB table. It has a column `row`, counted from 0, besides the file's own.
@@ -38,16 +38,19 @@ class CsvTable:
     def text(self, *spellings: str) -> str:
         """SQL for a cell's text in the first of the columns that the file has; null where not collected."""
         column = self._column(spellings)
-        return "NULL::VARCHAR" if column is None else quoted_name(column)
+        return "NULL::VARCHAR" if column is None else _cell_sql(column)
 
     def _column(self, spellings: tuple[str, ...]) -> str | None:
         """The first of the names that is a column of the file."""
         return next((spelling for spelling in spellings if spelling in self.columns), None)
 
     def _asked(self, spellings: tuple[str, ...]) -> str:
-        """`text` for a column of numbers, noted in `numeric`."""
-        self.numeric.update(filter(None, (self._column(spellings),)))
-        return self.text(*spellings)
+        """SQL for the text in a column of numbers, noted in `numeric`; casts ignore blanks around it."""
+        column = self._column(spellings)
+        if column is None:
+            return "NULL::VARCHAR"
+        self.numeric.add(column)
+        return quoted_name(column)
 
     def number(self, *spellings: str) -> str:
         """SQL for a cell as a floating-point number; null where it is none or not finite."""
@@ -84,12 +87,13 @@ def observe_zeros(staging: Staging, path: Path) -> None:
 def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
     """Count cells that are no numbers in numeric columns."""
     columns = sorted(table.numeric)
-    counts = [f"count({table.text(column)}), count(*) FILTER ({_usable(table, column)})" for column in columns]
+    counts = [f"count(*) FILTER ({_usable(column)}), "
+              f"count(CASE WHEN NOT coalesce({_usable(column)}, false) THEN {table.text(column)} END)"
+              for column in columns]  # fmt: skip
     found = first_row(staging.connection, f"SELECT {', '.join(counts)} FROM {table.name}") if counts else ()
     # An unknown column without any number is a text column of a newer version; in known ones any text is wrong.
-    counted = ((column, filled - right, right)
-               for column, filled, right in zip(columns, found[::2], found[1::2], strict=True))  # fmt: skip
-    bad = sum(wrong for column, wrong, right in counted if right > wrong or _NUMBERS.fullmatch(column))
+    counted = zip(columns, found[::2], found[1::2], strict=True)
+    bad = sum(wrong for column, right, wrong in counted if right > wrong or _NUMBERS.fullmatch(column))
     staging.observe(
         "cells-unreadable", "warning", bad, f"cells of {path.name} are no numbers where numbers belong",
         "its contents are missing",
@@ -100,23 +104,27 @@ def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
 _FACTORS: Final = {"(us)": 1000, "(KB)": 1 << 10, "(MB)": 1 << 20}
 
 
-def _usable(table: CsvTable, column: str) -> str:
+def _usable(column: str) -> str:
     """SQL for whether a cell is a number that 64 bits can hold, times as ns and sizes as bytes."""
     most = 2**63 // next((factor for unit, factor in _FACTORS.items() if unit in column), 1)
-    return f"abs(try_cast({table.text(column)} AS DOUBLE)) < {most}"
+    return f"abs(try_cast({quoted_name(column)} AS DOUBLE)) < {most}"
 
 
 def cell_text(cell: str) -> str | None:
     """A cell without the blanks around it; None where nothing was collected."""
     text = cell.strip(BLANKS)
-    return None if text in _ABSENT else text
+    return None if text in ABSENT else text
 
 
-def cell_sql(column: str) -> str:
-    """SQL for `cell_text` of a column."""
+def _cell_sql(column: str) -> str:
+    """SQL for `cell_text` of a column whose cells are null where nothing else stands there."""
     # To plan one comparison with a list of texts takes DuckDB 3 ms, one match 0.2 ms.
-    cell = f"trim({quoted_name(column)}, '{BLANKS}')"
-    return f"CASE WHEN NOT regexp_full_match({cell}, '{'|'.join(_ABSENT)}') THEN {cell} END"
+    cell = quoted_name(column)
+    trimmed = f"trim({cell}, '{BLANKS}')"
+    return (
+        f"CASE WHEN NOT regexp_matches({cell}, '^[{BLANKS}]|[{BLANKS}]$') THEN {cell} "
+        f"WHEN NOT regexp_full_match({trimmed}, '{'|'.join(ABSENT)}') THEN {trimmed} END"
+    )
 
 
 def quoted_name(name: str) -> str:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from stepscope.readers.ascend.csvfile import CsvTable
 from stepscope.readers.ascend.vocabulary import COMM_CORES
@@ -31,6 +35,8 @@ _NEXT_ID: Final = (
     "UNION ALL SELECT i FROM ascend_parts)"
 )
 _UNITS: Final = {"us": 1e3, "%": 1e-2, "GB/s": 1e9, "KB": 1024.0}
+#: Counters that are taken into memory together: about 40 MB.
+_AT_A_TIME: Final = 1 << 21
 _METRIC: Final = re.compile(r"(.+?)\((us|%|GB/s|KB)\)")
 
 
@@ -152,12 +158,26 @@ def _add_steps(staging: Staging) -> None:
 def _add_metrics(staging: Staging, table: CsvTable) -> None:
     """Insert all columns that are no description as counters; those of cores a kernel does not use are 0."""
     described = {name.lower() for name in _DESCRIPTION} | _KEYS
-    metrics = {column: metric(column) for column in table.columns if column.lower() not in described}
-    if metrics:
-        values = (f"{table.number(column)} * {factor}" for column, (_, factor) in metrics.items())
-        staging.connection.execute(
-            "INSERT INTO kernel_metrics SELECT i, $names[nth], value FROM (SELECT i, "
-            f"unnest(range(1, {len(metrics) + 1})) AS nth, unnest([{', '.join(values)}]) AS value "
-            f"FROM ascend_matches JOIN {table.name} USING (row)) WHERE value IS NOT NULL ORDER BY nth, i",
-            {"names": [name for name, _ in metrics.values()]},
-        )
+    columns = [column for column in table.columns if column.lower() not in described]
+    width = max(1, _AT_A_TIME // max(1, table.rows))
+    for first in range(0, len(columns), width):
+        several = columns[first : first + width]
+        values = ", ".join(f"{table.number(column)} AS value_{k}" for k, column in enumerate(several))
+        event, *found = staging.connection.execute(
+            f"SELECT i, {values} FROM ascend_matches JOIN {table.name} USING (row) ORDER BY i"
+        ).fetchnumpy().values()  # fmt: skip
+        _insert_metrics(staging, event, [metric(column) for column in several], found)
+
+
+def _insert_metrics(
+    staging: Staging, event: NDArray[np.int64], metrics: list[tuple[str, float]], values: list[Any]
+) -> None:
+    """Insert the values of counters, one after the other, where they are not masked."""
+    recorded = [~np.ma.getmaskarray(value) for value in values]
+    numbers = [
+        np.ma.getdata(value)[kept] * factor for value, kept, (_, factor) in zip(values, recorded, metrics, strict=True)
+    ]
+    which = np.repeat(np.arange(len(metrics), dtype=np.int32), [one.size for one in numbers])
+    names = pa.DictionaryArray.from_arrays(which, pa.array([name for name, _ in metrics]))
+    events = np.concatenate([event[kept] for kept in recorded])
+    staging.insert("kernel_metrics", pa.table({"event": events, "metric": names, "value": np.concatenate(numbers)}))
