@@ -150,23 +150,28 @@ def compare(
             return
         comparison = compare_traces(base, new, options)
         if wanted:
-            _write(comparison, (base, new), wanted, paths, top or 10)
+            _write(comparison, (base, new), wanted, paths, top or 10, options.levels)
     if not wanted:
-        _print(comparison, top or 10)
+        _print(comparison, top or 10, options.levels)
     leave(judged(limits, comparison.metrics))
 
 
-def _print(comparison: Comparison, top: int) -> None:
+def _print(comparison: Comparison, top: int, levels: Sequence[str]) -> None:
     import sys
 
     from stepscope.reports import terminal
     from stepscope.reports.compared.outline import outline
 
-    terminal.write_page(outline(comparison, top), sys.stdout)
+    terminal.write_page(outline(comparison, top, levels), sys.stdout)
 
 
 def _write(
-    comparison: Comparison, traces: tuple[Trace, Trace], wanted: Mapping[str, Path], inputs: Sequence[Path], top: int
+    comparison: Comparison,
+    traces: tuple[Trace, Trace],
+    wanted: Mapping[str, Path],
+    inputs: Sequence[Path],
+    top: int,
+    levels: Sequence[str],
 ) -> None:
     from stepscope.cli.comparing.files import write_files
     from stepscope.reports.compared import written
@@ -181,7 +186,7 @@ def _write(
 
         return saved.document(comparison, *traces, top)
 
-    texts = {kind: partial(text, comparison, top) for kind, text in written.TEXTS.items()}
+    texts = {kind: partial(text, comparison, top, levels) for kind, text in written.TEXTS.items()}
     write_files(wanted, inputs, {**texts, "html": html}, workbook)
 
 

@@ -128,6 +128,7 @@ def split_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
     found = []
     for name, keys, caption in _SPLITS:
         listed = comparison.tables[name].records() if name in comparison.tables else []
+        listed = [row for row in listed if any(_there(row))]
         if len(listed) > (name == "compute_module_classes"):
             found.append(_split(listed, keys, caption, top, name))
     kernels = comparison.tables[TABLE].records() if TABLE in comparison.tables else []

@@ -12,6 +12,7 @@ from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
 from stepscope.reports.compared.grids import findings_grid, memory_grids, parts_grid, phases_grid, split_grids
+from stepscope.reports.compared.level_grids import communication_grid, level_sections
 from stepscope.reports.text import visible
 
 _TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "same": "plain", "inconclusive": "plain"}
@@ -23,8 +24,14 @@ _ALIKE: Final = "No difference was found in what ran, its batch and shapes, devi
 _LONG_PATH: Final = 4
 
 
-def outline(comparison: Comparison, top: int = 10) -> Outline:
-    """The page, with at most `top` rows in each table."""
+def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -> Outline:
+    """The page, with at most `top` rows in each table.
+
+    Args:
+        comparison: What it is about.
+        top: Rows shown of each table.
+        levels: Levels asked for by name, of which all has a section.
+    """
     per = "per step" if comparison.step_time.unit != "window" else "of the whole recordings"
     made = (
         Section("Can they be compared?", _comparable(comparison)),
@@ -34,6 +41,8 @@ def outline(comparison: Comparison, top: int = 10) -> Outline:
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
         Section("By phase", phases_grid(comparison), f"{per}; the rows add up"),
         Section("Compute", split_grids(comparison, top), f"{per}; the rows of each table add up to compute"),
+        Section("Communication", communication_grid(comparison, top), f"{per}; hidden behind compute or not"),
+        *level_sections(comparison, levels, top, per),
         Section("Not compared", _lacking(comparison)),
     )
     facts = (side_words(comparison.base, "base"), side_words(comparison.new, "new"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from stepscope.comparison.result import Comparison
@@ -11,15 +11,18 @@ from stepscope.reports import markdown
 from stepscope.reports.compared.outline import outline
 
 
-def json_text(comparison: Comparison, top: int = 10) -> str:
-    """Everything, as JSON in ASCII, so that no terminal can be fooled; `top` does not matter."""
-    del top
+def json_text(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -> str:
+    """Everything, as JSON in ASCII, so that no terminal can be fooled; what a page shows of it does not matter."""
+    del top, levels
     return json.dumps(comparison.to_dict(), allow_nan=False, default=str, indent=1) + "\n"
 
 
-def markdown_text(comparison: Comparison, top: int = 10) -> str:
+def markdown_text(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -> str:
     """The page as Markdown."""
-    return markdown.page_text(outline(comparison, top))
+    return markdown.page_text(outline(comparison, top, levels))
 
 
-TEXTS: Final[Mapping[str, Callable[[Comparison, int], str]]] = {"json": json_text, "markdown": markdown_text}
+TEXTS: Final[Mapping[str, Callable[[Comparison, int, Sequence[str]], str]]] = {
+    "json": json_text,
+    "markdown": markdown_text,
+}

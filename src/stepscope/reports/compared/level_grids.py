@@ -1,0 +1,98 @@
+"""Tables that a page has where their level is asked for, and that of collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from stepscope.comparison.result import Comparison
+from stepscope.model.amounts import NONE, percent, quantity
+from stepscope.reports.blocks import Block, Grid, Heading, Section
+from stepscope.reports.compared.cells import beside_headings, beside_row, calls_words, ratio_words, signed
+from stepscope.reports.text import visible
+from stepscope.reports.units import Scale, time_scale
+
+_CALLS: Final = (Heading("calls", rank=4), Heading("new", rank=4))
+
+
+def level_sections(comparison: Comparison, levels: Sequence[str], top: int, per: str) -> tuple[Section, ...]:
+    """Sections of the levels that were asked for by name."""
+    asked = {
+        "overall": Section("Whole recordings", _overall(comparison), "rows as in the Ascend compare tool"),
+        "memory": Section("Allocations", _allocations(comparison, top), f"{per}; by the innermost operator"),
+        "api": Section("Host", _host(comparison, top), f"{per}; operators with inner ones, which count in both"),
+    }
+    return tuple(section for level, section in asked.items() if level in levels)
+
+
+def communication_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
+    """Collectives, the parts of each below it where they are recorded."""
+    listed = _records(comparison, "communication")
+    collectives = [one for one in listed if one["task"] is None]
+    whole = sum(one["base_ns"] for one in collectives)
+    one = _scale(listed)
+    rows = []
+    for each in collectives[:top]:
+        rows.append(_cells(visible(each["name"]), each, one, whole))
+        tasks = [task for task in listed if task["name"] == each["name"] and task["task"] is not None]
+        rows += [_cells(f"  {visible(task['task'])}", task, one, whole) for task in tasks]
+    what = beside_headings("collective", one, "communication")
+    return _grid((*what, *_CALLS), rows, "communication", max(0, len(collectives) - top))
+
+
+def _overall(comparison: Comparison) -> tuple[Block, ...]:
+    listed = _records(comparison, "overall")
+    whole = max((one["base_ns"] for one in listed if one["level"] == 0), default=0)
+    one = _scale(listed)
+    rows = [_cells("  " * each["level"] + visible(each["index"].strip()), each, one, whole) for each in listed]
+    return _grid((*beside_headings("row", one, "E2E"), Heading("number", rank=4), _CALLS[1]), rows, "overall", 0)
+
+
+def _host(comparison: Comparison, top: int) -> tuple[Block, ...]:
+    listed = _records(comparison, "api")
+    one = _scale(listed[:top])
+    whole = sum(each["base_self_ns"] for each in listed)
+    rows = [_cells(visible(each["name"]), each, one, whole) for each in listed[:top]]
+    return _grid((*beside_headings("operator", one, "host time"), *_CALLS), rows, "api", max(0, len(listed) - top))
+
+
+def _allocations(comparison: Comparison, top: int) -> tuple[Block, ...]:
+    listed = _records(comparison, "memory")
+    whole = sum(each["base_bytes"] for each in listed)
+    headings = (
+        Heading("operator", number=False), *(Heading(text) for text in ("base", "new", "diff")),
+        Heading("ratio", rank=2), Heading("of allocations", rank=3), *_CALLS,
+    )  # fmt: skip
+    rows = [
+        (
+            visible(each["name"]), quantity(each["base_bytes"], "bytes"), quantity(each["new_bytes"], "bytes"),
+            signed(quantity(each["diff_bytes"], "bytes")),
+            ratio_words(each["base_bytes"], each["new_bytes"], _there(each)),
+            signed(percent(each["diff_bytes"] / whole)) if whole else "",
+            calls_words(each["base_count"]), calls_words(each["new_count"]),
+        )
+        for each in listed[:top]
+    ]  # fmt: skip
+    return _grid(headings, rows, "memory", max(0, len(listed) - top))
+
+
+def _records(comparison: Comparison, table: str) -> list[dict[str, Any]]:
+    return comparison.tables[table].records() if table in comparison.tables else []
+
+
+def _scale(listed: Sequence[dict[str, Any]]) -> Scale:
+    return time_scale([each[side] for each in listed for side in ("base_ns", "new_ns")])
+
+
+def _there(each: dict[str, Any]) -> tuple[bool, bool]:
+    return bool(each["base_count"]), bool(each["new_count"])
+
+
+def _cells(name: str, each: dict[str, Any], one: Scale, whole: int) -> tuple[str, ...]:
+    there = (bool(each["base_count"] or each["base_ns"]), bool(each["new_count"] or each["new_ns"]))
+    counts = [calls_words(count) if count else NONE for count in (each["base_count"], each["new_count"])]
+    return (*beside_row(name, each["base_ns"], each["new_ns"], one, whole, there), *counts)
+
+
+def _grid(headings: tuple[Heading, ...], rows: Sequence[tuple[str, ...]], table: str, hidden: int) -> tuple[Block, ...]:
+    return (Grid(headings, tuple(rows), hidden=hidden, table=table, whole=True),) if rows else ()
