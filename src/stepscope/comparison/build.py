@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from stepscope.comparison.comparable import differences, same_recording
-from stepscope.comparison.findings import FINDINGS, changes, findings_of, findings_table
+from stepscope.comparison.findings import FINDINGS, SideFindings, changes, findings_of, findings_table
 from stepscope.comparison.levels import level_tables, tables_of_levels
 from stepscope.comparison.matching.used_names import unused_names
 from stepscope.comparison.metrics import metric_shifts
@@ -21,7 +21,6 @@ from stepscope.comparison.verdict import step_times
 from stepscope.model.errors import UserError
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
-from stepscope.rules.finding import Finding
 
 #: Parts of the work, for who is told how far it is.
 _PARTS: Final = 5
@@ -85,7 +84,7 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     note("what differs", 1, _PARTS)
     tables, lacking = level_tables(sides, wanted, options.names, options.shapes)
     parts = _parts(tables[STEP_PARTS.name]) if STEP_PARTS.name in tables else ()
-    found: list[tuple[Finding, ...]] = [(), ()]
+    found = [SideFindings(), SideFindings()]
     for i, side in enumerate(sides if options.findings else ()):
         note(f"findings of the {('base', 'new side')[i]}", 2 + i, _PARTS)
         found[i] = findings_of(side)

@@ -70,7 +70,7 @@ def _different(sweep: Sweep) -> tuple[Block, ...]:
     found: dict[tuple[str, str, str], list[str]] = {}
     tones = {}
     for i, one in sweep.different:
-        key = (f"{one.what}: {one.base} → {one.new}", one.effect, one.what)
+        key = (f"{one.what}: {one.new} instead of {one.base}", one.effect, one.what)
         found.setdefault(key, []).append(_at(sweep.axis.at[i]))
         tones[key] = one.tone
     return tuple(
