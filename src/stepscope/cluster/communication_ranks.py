@@ -22,7 +22,8 @@ COMMUNICATION_RANKS: Final = TableSchema(
         text("collective", "Kind of collective."),
         count("count", "Collectives, each counted once."),
         count("participants", "Most devices that took part in one."),
-        size("bytes", "Sum of the sizes of one rank, where recorded and the same on all."),
+        size("bytes", "Sum of the sizes of one rank; null if they are not recorded, or not the same on all.",
+             nullable=True),
         ns("transfer_ns", "Sum of the transfers."),
         ns("wait_ns", "Sum of the mean waiting of one participant."),
         ns("longest_wait_ns", "The same of the collective with the most waiting."),
@@ -53,7 +54,7 @@ def communication_ranks(job: JobParts) -> Table:
         rank, times = min(Counter(known.last[mine].tolist()).items(), key=lambda item: (-item[1], item[0]))
         number = int(np.count_nonzero(mine))
         rows.append([
-            group, kind, number, int(devices.max()), int(np.maximum(known.bytes[mine], 0).sum()), moved, waited,
+            group, kind, number, int(devices.max()), _bytes(known.bytes[mine]), moved, waited,
             int(wait.max()), waited / (moved + waited) if moved + waited else 0.0, max(imbalance, 1.0), rank,
             times / number,
         ])  # fmt: skip
@@ -62,6 +63,10 @@ def communication_ranks(job: JobParts) -> Table:
     ranked = [(*row, *(int(place[at]) for place in places)) for at, row in enumerate(rows)]
     ranked.sort(key=lambda row: (row[-3], str(row[0]), str(row[1])))
     return Table.from_rows(COMMUNICATION_RANKS, ranked)
+
+
+def _bytes(sizes: NDArray[np.int64]) -> int | None:
+    return None if bool((sizes < 0).any()) else int(sizes.sum())
 
 
 def _places(values: NDArray[np.float64]) -> NDArray[np.int64]:

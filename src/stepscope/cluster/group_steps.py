@@ -24,7 +24,7 @@ GROUP_STEPS: Final = TableSchema(
         ns("exposed_copy_ns", "Copies without either."),
         ns("idle_ns", "The rest."),
         number("balance", "The largest compute_ns of a rank over the mean: of the stages in a pipeline's group, of the "
-               "load in one of experts; null if none computes.", nullable=True),
+               "load in one of experts; null if none computes, or one rank is at hand.", nullable=True),
         Column("busiest_rank", "int32", "The rank that computes longest; the lowest of several."),
         number("calls", "Collectives of a rank, as a mean.", "count"),
         ns("comm_ns", "Their durations."),
@@ -34,8 +34,8 @@ GROUP_STEPS: Final = TableSchema(
         ns("wait_ns", "The rest of comm_ns."),
         ns("bubble_ns", "Exposed waiting in sends and receives, as between the stages of a pipeline."),
         number("bytes", "Sizes of a rank's collectives, as a mean, where recorded.", "bytes"),
-        number("load_balance", "The largest sum of sizes of a rank over the mean; null where none is recorded.",
-               nullable=True),
+        number("load_balance", "The largest sum of sizes of a rank over the mean; null where none is recorded, or one "
+               "rank is at hand.", nullable=True),
     ),
 )  # fmt: skip
 
@@ -90,8 +90,11 @@ def _row(group: str | None, step: int, one: _StepSum) -> tuple[object, ...]:
     comm, exposed, transfer, bubble = (value // number for value in called[1:5])
     most, rank = one.busiest
     compute, size = one.budget[1], called[5]
+    compared = number > 1
+    balance = most * number / compute if compute and compared else None
+    load_balance = one.largest * number / size if size and compared else None
     return (
-        group, step, number, *(value // number for value in one.budget), most * number / compute if compute else None,
+        group, step, number, *(value // number for value in one.budget), balance,
         -rank, called[0] / number, comm, comm - exposed, exposed, transfer, comm - transfer, bubble, size / number,
-        one.largest * number / size if size else None,
+        load_balance,
     )  # fmt: skip

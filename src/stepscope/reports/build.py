@@ -27,7 +27,7 @@ from stepscope.reports.ranks.question import Question, RankResult
 from stepscope.reports.ranks.table_parts import TableParts
 from stepscope.reports.ranks.tasks import Ranks, RankTask, memory_of
 from stepscope.reports.report import Report
-from stepscope.reports.sections.views import SHOWN
+from stepscope.reports.sections.views import SHOWN, SHOWN_OF_JOB
 from stepscope.reports.selection import ReportOptions, Selection, chosen_ranks, chosen_steps, steps_of_rank
 from stepscope.rules.engine import Diagnosing
 
@@ -174,5 +174,5 @@ def _job_tables(options: ReportOptions, trace: Trace) -> list[str]:
     """The wanted tables about all ranks together; none where there is one rank."""
     if len(trace.ranks) < 2 and not options.tables:
         return []
-    shown = options.tables or (() if options.page else JOB_TABLES)
+    shown = options.tables or (SHOWN_OF_JOB if options.page else JOB_TABLES)
     return [name for name in JOB_TABLES if name in shown]

@@ -23,12 +23,14 @@ class Scale:
         divisor: What a value is divided by.
         decimals: Digits after the point.
         unit: Unit of the column.
+        between: What stands between the values of a list: sizes of a shape are multiplied, ranks are not.
     """
 
     label: str
     divisor: float
     decimals: int
     unit: str
+    between: str = " × "
 
     def write(self, value: Any) -> str:
         """One value as text, without the unit."""
@@ -37,7 +39,7 @@ class Scale:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, (list, tuple)):
-            return visible(" × ".join(map(str, value)))
+            return visible(self.between.join(map(str, value)))
         if not isinstance(value, (int, float)):
             return visible(str(value))
         if self.unit in SCALES and not self.label:
@@ -60,6 +62,8 @@ def scale(column: Column, values: Iterable[Any], like: Scale | None = None) -> S
         return like or time_scale(values)
     if column.unit in SCALES:
         return Scale("", 1, 2, column.unit)
+    if column.type == "string[]" or column.name.endswith("ranks"):
+        return Scale("", 1, 0, column.unit, ", ")
     is_key = column.type in ("int32", "int64") and column.unit in ("", "id")
     return Scale("", 1, 2 if column.type == "float64" else 0, "id" if is_key else column.unit)
 

@@ -14,6 +14,7 @@ from stepscope.reports.sections.findings import findings
 from stepscope.reports.sections.head import facts, title
 from stepscope.reports.sections.health import health, missing
 from stepscope.reports.sections.idle import idle
+from stepscope.reports.sections.job import job
 from stepscope.reports.sections.phases import phases
 from stepscope.reports.sections.snapshot import is_snapshot
 from stepscope.reports.sections.tables import besides, chosen, memory, ran
@@ -21,7 +22,19 @@ from stepscope.reports.sections.tables import besides, chosen, memory, ran
 #: Makes a section from the report and the number of rows to show; a section without blocks is left out.
 Build = Callable[[Contents, int], Section]
 
-_WHOLE: Final[tuple[Build, ...]] = (health, findings, budget, phases, idle, ran, efficiency, besides, memory, missing)
+_WHOLE: Final[tuple[Build, ...]] = (
+    health,
+    findings,
+    budget,
+    job,
+    phases,
+    idle,
+    ran,
+    efficiency,
+    besides,
+    memory,
+    missing,
+)
 _SNAPSHOT: Final[tuple[Build, ...]] = (health, findings, memory, ran, missing)
 _CHOSEN: Final[tuple[Build, ...]] = (health, chosen, missing)
 

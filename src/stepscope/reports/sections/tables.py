@@ -15,9 +15,11 @@ from stepscope.reports.blocks import Block, Grid, Heading, Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.rollup import rollup
 from stepscope.reports.sections.snapshot import lacks_history, over_time
-from stepscope.reports.sections.views import BESIDES, MEMORY, RAN, View
+from stepscope.reports.sections.views import BESIDES, MEMORY, RAN, View, short_kernel
 from stepscope.reports.units import Scale, scale, time_scale
 
+#: Tables of kernels, whose recorded names begin alike and are cut.
+_KERNELS: Final = ("kernels", "operator_ranks")
 #: Bars are left out before any column of numbers.
 _BARS_RANK: Final = 90
 #: Times of one occurrence, which are compared with each other.
@@ -25,6 +27,7 @@ _SINGLE: Final = ("mean_ns", "median_ns", "min_ns", "max_ns", "p99_ns", "delay_m
 _HEADINGS: Final = {
     "total_ns": "total", "self_device_ns": "self device", "total_device_ns": "total device", "self_ns": "self host",
     "share": "", "share_of_steps": "of the steps", "op_class": "class",
+    "variance": "variance ns²",
 }  # fmt: skip
 
 
@@ -57,9 +60,18 @@ def chosen(report: Contents, top: int) -> Section:
     for name, table in report.tables.items():
         if report.computed(name):
             columns = sorted(table.schema.columns, key=_order)
-            grid = grid_of(table.records(), columns, "", top, name)
-            blocks += [Line(table.schema.description, tone="plain"), replace(grid, whole=True)]
-    return Section("Tables" if len(blocks) > 2 else "Table", tuple(blocks), ", ".join(report.selection.tables))
+            if table.schema.columns[0].name == "rank" and "name" not in table.schema.names:
+                columns = [table.schema["rank"], *(one for one in columns if one.name != "rank")]
+            grid = grid_of(
+                (_renamed(table, "name", short_kernel) if name in _KERNELS else table).records(), columns, "", top, name
+            )
+            empty = () if len(table) else (Line("the table has no rows: nothing in the recording fits it"),)
+            blocks += [Line(table.schema.description, tone="plain"), *empty, replace(grid, whole=True)]
+    return Section(
+        "Tables" if sum(isinstance(one, Grid) for one in blocks) > 1 else "Table",
+        tuple(blocks),
+        ", ".join(report.selection.tables),
+    )
 
 
 def _order(column: Column) -> int:

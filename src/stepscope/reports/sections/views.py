@@ -223,7 +223,10 @@ MEMORY: Final = (
     ),
 )
 
-#: Every table with a view on a page.
+#: Tables about all ranks that a page shows.
+SHOWN_OF_JOB: Final = ("slow_ranks", "communication_ranks", "parallel_groups", "clock_offsets")
+
+#: Every other table with a view on a page.
 SHOWN: Final = frozenset(
     {"program", "serving", "throughput", "step_budget", "coverage", "phases", "idle_causes", "mfu", "tensor_cores"}
     | {"short_kernels", "allocator_timeline"}

@@ -1,0 +1,111 @@
+"""The ranks of a job beside each other: who makes the others wait, in which groups, by which clocks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from stepscope.model.amounts import listed, plural
+from stepscope.reports.blocks import Grid, Line, Section
+from stepscope.reports.contents import Contents
+from stepscope.reports.sections.tables import grid_of
+from stepscope.reports.text import visible
+from stepscope.reports.units import duration
+
+#: Ranks and kinds of collectives shown, and groups named.
+_RANKS: Final = 6
+_GROUPS: Final = 4
+#: What costs less of a step is not worth looking for.
+_LEAST: Final = 0.01
+#: Columns and what they are called here.
+_SLOW: Final = {
+    "rank": "Rank", "reason": "slow", "caused_ns": "others wait", "last": "came last", "collectives": "of",
+    "waited_ns": "it waits", "compute_ratio": "computing × median", "idle_excess": "idles more", "host": "host",
+}  # fmt: skip
+_COMM: Final = {
+    "collective": "Collectives over all ranks", "group": "group", "transfer_ns": "transfer", "wait_ns": "wait",
+    "count": "count", "participants": "ranks", "last_rank": "last: rank", "last_share": "in", "imbalance": "imbalance",
+}  # fmt: skip
+
+
+def job(report: Contents, top: int) -> Section:
+    """A table of ranks and one of collectives, a line for each kind of parallelism and one for clocks."""
+    ranks, comm = report.rows("slow_ranks"), report.rows("communication_ranks")
+    if len(ranks) < 2:
+        return Section("Ranks beside each other", ())
+    labels = _labels(report.rows("parallel_groups"))
+    for row in comm:
+        row["group"] = labels.get(row["group"], row["group"])
+    awaited = [row for row in ranks if row["slow"] or (row["caused_ns"] or 0) >= _LEAST * (row["step_ns"] or 1)]
+    for row in ranks:
+        row["reason"] = row["reason"] or "no"
+    even = (Line("no rank makes the others wait 1 % of the step or more", tone="good"),)
+    grids = [_grid(report, "slow_ranks", ranks, _SLOW, min(top, _RANKS))] if awaited else []
+    grids += [_grid(report, "communication_ranks", comm, _COMM, min(top, _RANKS))] if comm else []
+    lines = (*_groups(report.rows("parallel_groups")), *_clocks(report.rows("clock_offsets")))
+    aside = "means per typical step"
+    return Section("Ranks beside each other", (*(() if awaited or not comm else even), *grids, *lines), aside)
+
+
+def _grid(report: Contents, table: str, rows: Sequence[dict[str, Any]], names: dict[str, str], top: int) -> Grid:
+    """Some columns of a table under other headings; those without a value are left out."""
+    schema = report.tables[table].schema
+    columns = [schema[name] for name in names if any(row[name] is not None for row in rows[:top])]
+    grid = grid_of(rows, columns, "", top, table)
+    headings = []
+    for at, (column, heading) in enumerate(zip(columns, grid.headings, strict=True)):
+        unit = heading.text.rsplit(" ", 1)[-1] if column.unit in ("ns", "fraction") else ""
+        headings.append(
+            replace(heading, text=f"{names[column.name]} {unit}".strip(), number=bool(at) and heading.number)
+        )
+    return replace(grid, headings=tuple(headings))
+
+
+def _labels(groups: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Groups by what they are for and their ranks, where that distinguishes them."""
+    known = {row["group"]: f"{row['parallelism'] or 'group'} of {_members(row)}" for row in groups if row["ranks"]}
+    several = [*known.values()]
+    return {group: label for group, label in known.items() if several.count(label) == 1}
+
+
+def _members(row: dict[str, Any]) -> str:
+    return f"ranks {listed(row['ranks'], _GROUPS)}" if len(row["ranks"]) > 1 else f"rank {row['ranks'][0]}"
+
+
+def _groups(groups: Sequence[dict[str, Any]]) -> Iterator[Line]:
+    """What the groups are for that ranks communicate in."""
+    of: dict[str, list[str]] = defaultdict(list)
+    called = [row for row in groups if row["calls"] and row["ranks"]]
+    for row in called:
+        of[row["parallelism"] or "of unknown purpose"].append(listed(row["ranks"], _GROUPS))
+    each = [
+        f"{kind} ({'; '.join(shown[:_GROUPS])}{f'; {len(shown) - _GROUPS} more' if len(shown) > _GROUPS else ''})"
+        for kind, shown in of.items()
+    ]
+    lacking = sum(row["at_hand"] < (row["size"] or 0) for row in called)
+    if each:
+        yield Line(
+            f"groups of ranks: {', '.join(each)}",
+            f"ranks of {plural(lacking, 'group')} are not all at hand" if lacking else "",
+        )
+
+
+def _clocks(clocks: Sequence[dict[str, Any]]) -> Iterator[Line]:
+    """By how much clocks differ at most, with the residual."""
+    known = [row for row in clocks if row["offset_ns"] is not None]
+    if len(known) < 2 or not any(row["compared"] for row in known):
+        return
+    residual = duration(max(row["residual_ns"] for row in known))
+    most = max(known, key=lambda row: abs(row["offset_ns"]))
+    if not most["sure"] or not most["offset_ns"]:
+        yield Line(f"clocks agree: aligned by the ends of collectives, with a residual of up to {residual}")
+        return
+    host = f" ({visible(str(most['host']))})" if most["host"] else ""
+    way = "ahead of" if most["offset_ns"] > 0 else "behind"
+    yield Line(
+        f"the clock of rank {most['rank']}{host} is {duration(abs(most['offset_ns']))} {way} that of rank "
+        f"{clocks[0]['rank']}, the largest offset: aligned by the ends of collectives, with a residual of up to "
+        f"{residual}"
+    )
