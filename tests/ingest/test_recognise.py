@@ -101,6 +101,14 @@ def test_what_is_missing_empty_or_foreign_is_refused(tmp_path):
     assert "is no recording" in refused(tmp_path / "broken.zip")
 
 
+def test_a_link_to_nothing_in_a_folder_is_named(tmp_path):
+    (tmp_path / "trace.json").write_bytes(TRACE)
+    (tmp_path / "rank1.json").symlink_to(tmp_path / "gone.json")
+    found = recognise([tmp_path])
+    assert found_names(found) == ["trace.json"]
+    assert [(one.path.name, one.unreadable) for one in found.skipped] == [("rank1.json", True)]
+
+
 def test_a_file_that_may_not_be_read_is_refused_and_skipped_in_a_folder(tmp_path, monkeypatch):
     (tmp_path / "trace.json").write_bytes(TRACE)
     (tmp_path / "secret.json").write_bytes(TRACE)

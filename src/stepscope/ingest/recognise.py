@@ -166,6 +166,8 @@ def _add_folder(folder: Path, found: Recognised) -> None:
                 _add_folder(child, found)
             elif child.is_file():
                 _add_file(child, found, least=YES)
+            elif child.is_symlink():
+                found.skipped.append(Skipped(child, "is a link to nothing", "mend the link", unreadable=True))
         except OSError as error:
             found.skipped.append(Skipped(child, f"can't be read ({error.strerror or error})", unreadable=True))
         except UserError as error:

@@ -12,6 +12,7 @@ from bench.damage.small_ascend import at, kernel_rows, write_csv, write_database
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.sums.kernels import KernelKey, RunDurations
 from stepscope.model.sums.rank import RankSummaries
+from stepscope.readers.ascend.files import find
 from stepscope.readers.ascend.reader import AscendReader
 from stepscope.readers.ascend.summary.device import device_in
 from stepscope.readers.ascend.summary.plain_csv import nanoseconds, number
@@ -145,3 +146,16 @@ def test_the_variance_of_durations_is_exact() -> None:
     for ns in (10**9, 10**9 + 2, 10**9 + 4):
         durations.add(ns)
     assert (durations.count, durations.variance) == (3, 4.0)
+
+
+def test_a_packed_trace_is_the_trace_of_its_folder(tmp_path: Path) -> None:
+    output = result(tmp_path)
+    text = (output / "trace_view.json").read_bytes()
+    (output / "trace_view.json").unlink()
+    (output / "trace_view.json.gz").write_bytes(gzip.compress(text))
+    (output / "step_trace_time.csv.gz").write_bytes(b"")
+    found = find(tmp_path)
+    assert found.trace == Source(output / "trace_view.json.gz")
+    assert "step_trace_time.csv.gz" not in found.emptied  # tables are not unpacked, and not read so
+    with pytest.raises(UnusableInputError, match="packed"):  # the device is then that of the trace as a whole
+        read(tmp_path)

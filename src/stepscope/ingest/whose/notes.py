@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from stepscope.ingest.whose.choice import Choice
 from stepscope.ingest.whose.found import FoundRecordings
+from stepscope.model.amounts import listed
 from stepscope.model.trace import Note
+
+#: In jobs of up to so many ranks, those that are missing are named.
+_NAMED_OF: Final = 1 << 16
 
 
 def notes(found: Sequence[FoundRecordings], choice: Choice) -> list[Note]:
@@ -113,11 +118,14 @@ def _ranks(choice: Choice) -> list[Note]:
     size = max((one.recording.world_size or 0 for one in members), default=0)
     if size > len(choice.ranks):
         missing = size - len(choice.ranks)
+        # The size may be anything that a file says.
+        absent = [rank for rank in range(size) if rank not in choice.ranks] if size <= _NAMED_OF else []
+        which = f": {listed(absent, 6)}" if len(absent) == missing else ""
         lines.append(
             (
                 "ranks-missing", "info", missing,
-                f"a rank of the job's {size} is not given" if missing == 1
-                else f"ranks of the job's {size} are not given",
+                f"the recording of one of the job's {size:,} ranks is not given{which}" if missing == 1
+                else f"the recordings of {missing:,} of the job's {size:,} ranks are not given{which}",
                 "in collectives, waiting can't be separated from transfer; give the recordings of all ranks",
             )
         )  # fmt: skip

@@ -31,7 +31,7 @@ class Result:
     """The files of one rank.
 
     Attributes:
-        trace: `trace_view.json`, if there is one.
+        trace: `trace_view.json`, packed or not, if there is one.
         database: `ascend_pytorch_profiler*.db`.
         analysis: `analysis.db`.
         tables: CSV files by kind, the slices of a long one in their order.
@@ -72,7 +72,7 @@ def _has_results(place: Path) -> bool:
         return True
     for path in _listed(place):
         kind = kind_of_name(path.name)
-        own = place.name in OUTPUTS or path.name in ("trace_view.json", "kernel_details.csv")
+        own = place.name in OUTPUTS or path.name.removesuffix(".gz") in ("trace_view.json", "kernel_details.csv")
         if path.name in _ANALYSIS and (own or (place / "step_trace_time.csv").is_file()):
             return True
         if kind is not None and (own or kind in (table_kind(_head(path)), summary_kind(_head(path)))):
@@ -92,13 +92,16 @@ def find(folder: Path) -> Result:
     """The files of the result in `folder`, which is an output folder or the one around it."""
     output = next((folder / name for name in OUTPUTS if (folder / name).is_dir()), folder)
     around = folder if output != folder else _around(folder)
-    databases = _databases(output)
+    # On shared storage listing a folder takes longer than anything else here.
+    inside = _listed(output)
+    beside = inside if around == output else _listed(around)
+    databases = [path for path in inside if is_database(path)]
     unreadable: list[str] = []
-    info_file = next((p for p in _listed(around) if _INFO.fullmatch(p.name)), None)
+    info_file = next((p for p in beside if _INFO.fullmatch(p.name)), None)
     info = _json(info_file, unreadable)
     database = databases[0] if databases else None
     kinds: dict[str, list[Path]] = {}
-    for path in _listed(output):
+    for path in inside:
         if (kind := kind_of_name(path.name)) and _file(path):
             kinds.setdefault(kind, []).append(path)
     traces = kinds.get("trace_view", [])
@@ -112,7 +115,7 @@ def find(folder: Path) -> Result:
         metadata=_json(_file(around / "profiler_metadata.json"), unreadable),
         rank=_rank(info_file, info, database),
         unreadable=tuple(unreadable),
-        emptied=tuple(path.name for path in (*_listed(output), *_listed(around)) if _is_emptied(path)),
+        emptied=tuple(path.name for path in dict.fromkeys((*inside, *beside)) if _is_emptied(path)),
         unread=tuple(path.name for path in traces[1:]),
     )
 
@@ -148,7 +151,7 @@ def rank_in_name(name: str) -> int | None:
 
 
 def _databases(folder: Path) -> list[Path]:
-    return [path for path in _listed(folder) if _DATABASE.fullmatch(path.name)]
+    return [path for path in _listed(folder) if is_database(path)]
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -36,16 +36,18 @@ SUMMARIES: Final = tuple(_WORDS)
 _NAMES: Final = {kind: (kind, *_OTHERWISE.get(kind, ())) for kind in (*TABLES, *SUMMARIES, "trace_view")} | {
     "trace_view": ("trace_view", "msprof")
 }
-_NAME: Final = re.compile(r"(?P<stem>[a-z]+[a-z2_]*?)(?P<slice>_slice_\d+)?(?:_\d{8,})?\.(?:csv|json)")
+_NAME: Final = re.compile(r"(?P<stem>[a-z]+[a-z2_]*?)(?P<slice>_slice_\d+)?(?:_\d{8,})?\.(?:csv|json(?P<packed>\.gz)?)")
 _FIRST_LINE: Final = 1 << 14
 
 
 def kind_of_name(name: str) -> str | None:
-    """`kernel_details` of `kernel_details.csv` and of `op_summary_slice_0_20240101.csv`; None for other names."""
+    """`kernel_details` of `op_summary_slice_0_20240101.csv`, `trace_view` of `trace_view.json.gz`; None for others."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
-    return next((kind for kind, names in _NAMES.items() if match["stem"] in names), None)
+    kind = next((kind for kind, names in _NAMES.items() if match["stem"] in names), None)
+    # Traces are read through what unpacks them, small files are not.
+    return None if match["packed"] and kind != "trace_view" else kind
 
 
 def table_kind(head: bytes) -> str | None:
