@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from stepscope.comparison.matching.call_tree import allocation_charges, call_tree, compute_charges
+from stepscope.comparison.matching.meeting import met
 from stepscope.comparison.matching.tree_tables import MEMORY_CALLS, memory_calls, tree_tables
 from stepscope.comparison.parts import splits
 from stepscope.comparison.parts.allocations import MEMORY, memory_sums, memory_table, step_allocations
@@ -133,7 +134,7 @@ def _steps(sides: Sides) -> tuple[int, int]:
 def _compute(sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     times = (sides[0].times, sides[1].times)
-    works = [charged(side) for side in sides]
+    works = met(sides, (charged(sides[0]), charged(sides[1])), names)
     by: tuple[tuple[TableSchema, Callable[[Any, Any], dict[Any, Amount]]], ...] = (
         (COMPUTE_CLASSES, splits.by_class), (COMPUTE_OPERATORS, splits.by_shape if shapes else splits.by_operator),
         (COMPUTE_KERNELS, splits.by_kernel),

@@ -24,6 +24,8 @@ _CATEGORIES: Final = ("module", "annotation", "op")
 _MODULE_SQL: Final = "SELECT event, coalesce(module, -1) AS module FROM kernels"
 #: Ranges are numbered by what they repeat: `batch 17` of one step is `batch 18` of the next.
 _NUMBER: Final = re.compile(r"\d+")
+#: Ranges that some profilers list among the operators.
+_RANGE: Final = re.compile(r"Optimizer\.(?:step|zero_grad)#")
 
 
 @dataclass(slots=True, eq=False)
@@ -156,8 +158,8 @@ def _add(root: CallNode, tree: HostTree, names: dict[int, str]) -> tuple[list[Ca
     by_depth = np.lexsort((first, tree.depth[first]))
     for one in by_depth.tolist():
         at = int(first[one])
-        kind = _CATEGORIES[int(tree.category[at])]
         name = names.get(int(tree.name[at]), "").removeprefix(MARK)
+        kind = "annotation" if _RANGE.match(name) else _CATEGORIES[int(tree.category[at])]
         name = _NUMBER.sub("#", name) if kind == "annotation" else name
         around = root if parent[one] < 0 else nodes[int(parent[one])]
         nodes[one] = around.children.setdefault((name, kind), CallNode(name, kind))
