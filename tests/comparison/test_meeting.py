@@ -50,8 +50,9 @@ def test_on_one_platform_the_innermost_operator_counts(traces: tuple[Trace, Trac
     assert "aten::addmm" not in own
 
 
-def test_climbing_ends_at_the_first_that_meets_or_outside() -> None:
-    around = np.array([-1, 0, 1, 1], np.int32)
-    meets = np.array([False, True, False, False])
-    rows = np.array([3, 1, 0, -1, 2], np.int32)
-    assert _climbed(rows, meets, around).tolist() == [1, 1, -1, -1, 1]
+def test_climbing_ends_at_the_first_that_meets_and_within_the_module() -> None:
+    around = np.array([-1, 0, 1, 1, 0, 4], np.int32)
+    meets = np.array([True, True, False, False, False, False])
+    ends = np.array([False, False, False, False, True, False])
+    rows = np.array([3, 1, 0, -1, 2, 5], np.int32)
+    assert _climbed(rows, meets, ends, around).tolist() == [1, 1, 0, -1, 1, -1]

@@ -65,6 +65,19 @@ def test_ranks(recorded: list[int | None], names: list[str], ranks: list[int], s
     assert codes(recordings) == said
 
 
+@pytest.mark.parametrize(
+    ("names", "severity"),
+    [
+        (["x.json", "y.json"], "warning"),
+        (["rank1.json", "rank0.json"], "info"),
+        (["gpu-7_81.1694000000123.pt.trace.json", "gpu-7_82.1694000000124.pt.trace.json"], "info"),
+    ],
+)
+def test_a_warning_says_that_the_order_alone_gave_ranks(names: list[str], severity: str) -> None:
+    recordings = [found(name, None) for name in names]
+    assert [note[:2] for note in notes(recordings, choose(recordings))] == [("rank-unknown", severity)]
+
+
 def test_repeats_of_one_rank_are_its_spans() -> None:
     recordings = [found("host_9_20250101000000_ascend_pt", 0, 2), found("host_9_20250101010000_ascend_pt", 0, 1)]
     assert places(recordings) == [

@@ -46,15 +46,14 @@ def _below(side: ComparedSide, work: ChargedWork, common: set[str]) -> ChargedWo
     spans = Spans(side.trace)
     known = [name_id for name_id, name in side.trace.once(names_by_id).items() if name in common]
     meets = np.isin(spans.name, known) & spans.of("op")
-    first = spans.rows(work.work.op)
-    row = _climbed(first, meets, spans.around)
+    row = _climbed(spans.rows(work.work.op), meets, spans.of("module", "annotation"), spans.around)
     op = np.where(row >= 0, spans.id[row], work.work.op).astype(work.work.op.dtype)
     return replace(work, work=replace(work.work, op=op))
 
 
-def _climbed(rows: Rows, meets: NDArray[np.bool_], around: Rows) -> Rows:
-    """The first of each position and those around it that meets; -1 where none does."""
+def _climbed(rows: Rows, meets: NDArray[np.bool_], ends: NDArray[np.bool_], around: Rows) -> Rows:
+    """The first of each position and those around it that meets; -1 where none does within the module or range."""
     row: Rows = rows.copy()
     while (above := (row >= 0) & ~meets[row]).any():
-        row[above] = around[row[above]]
+        row[above] = np.where(ends[row[above]], -1, around[row[above]])
     return row
