@@ -235,6 +235,9 @@ def test_the_groups_of_two_recorded_ranks_of_a_pipeline():
     # Both ranks run the same stage: they compute for as long, and move as much data.
     assert every["balance"] == pytest.approx(1, abs=0.01)
     assert every["load_balance"] == pytest.approx(1, abs=0.001)
+    # `communication.json` of both ranks has eight collectives of common groups: rank 0 came last by 12.52 ms in sum.
+    waits = {row["rank"]: (row["caused_ns"], row["waited_ns"], row["collectives"]) for row in tables["slow_ranks"]}
+    assert waits == {0: (12_520_480, 459_300, 8), 1: (459_300, 12_520_480, 8)}
     # Of the other rank there are sums only, so that the path stays on rank 0; of the other stage there is nothing.
     path = tables["cluster_critical_path"]
     assert {row["rank"] for row in path} == {0}

@@ -101,6 +101,30 @@ def test_waiting_is_left_out_of_steps_in_which_a_call_without_number_is_missing(
     assert [row["caused_ns"] for row in slow_ranks(parts).records()] == [2, 0]  # 5 ns in two steps
 
 
+def numbered(rank, sizes, keys):
+    """All-reduces of some sizes with sequence numbers; rank 0 takes 9 ns for each, others 5."""
+    made = calls(rank, [5 if rank else 9] * len(sizes), range(len(sizes)))
+    return made | {"bytes": np.array(sizes), "key": np.array(keys)}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shortest"),
+    [
+        (([-1, 8], [3, 4]), ([5, 8], [3, 4]), [5, 5]),
+        (([64, 8], [3, 3]), ([8, 16], [3, 3]), [9, 5]),
+    ],
+    ids=["the number tells, whatever the size", "of one number the size tells"],
+)
+def test_sizes_count_where_the_number_alone_does_not_tell(one, other, shortest):
+    """Of small collectives HCCL records no size on some ranks; calls that are made together have one number."""
+    matched = Matching()
+    first = numbered(0, *one)
+    for made in (first, numbered(1, *other)):
+        matched.add(made)
+    assert matched.of(first)[0].tolist() == shortest
+    assert max(next(known for _, known in matched.kinds()).bytes.tolist()) == max(*one[0], *other[0])
+
+
 def test_stated_groups_that_are_not_there_are_told():
     parts = job([[5]] * 2)
     parts.given = (GivenGroup("data", (0, 1), ""), GivenGroup("tensor", (0,), "0"), GivenGroup("data", (), "0"))

@@ -48,7 +48,7 @@ class Clocks:
             if kind[1] in _TOGETHER:
                 first = rows[np.argsort(np.abs(calls["key"][rows]), kind="stable")[:_MOST]]
                 ends = calls["stop"][first] + origin
-                size = matched_size(kind, calls["bytes"][first])
+                size = matched_size(kind, calls, first)
                 self._ends[kind].append((clock, size, calls["key"][first], ends))
 
     def offsets(self) -> dict[int, tuple[int, int | None, int | None, int]]:

@@ -28,7 +28,8 @@ class MatchedCollectives:
     """The n collectives of one kind.
 
     Attributes:
-        bytes: int64[n], -1 if not recorded, or if it may differ between ranks.
+        bytes: int64[n], largest size on any rank, -1 if not recorded, or if it may differ between ranks.
+        size: int64[n], by which they match, as in `matched_size`.
         key: int64[n], what distinguishes those of one size: `_natural` of the sequence number, or of the order.
         shortest: int64[n], shortest duration on any rank.
         devices: int64[n], how many devices took part.
@@ -39,6 +40,7 @@ class MatchedCollectives:
     """
 
     bytes: NDArray[np.int64]
+    size: NDArray[np.int64]
     key: NDArray[np.int64]
     shortest: Times
     devices: NDArray[np.int64]
@@ -52,8 +54,8 @@ class MatchedCollectives:
 class Matching:
     """Shortest duration and participants of each collective, over the ranks added so far.
 
-    Collectives match by group, kind, size if it is the same on all ranks, and sequence number or order. Memory grows
-    with the number of collectives, not with the number of their participants.
+    Collectives match by group, kind, and sequence number, else by size, if it is the same on all ranks, and order.
+    Memory grows with the number of collectives, not with the number of their participants.
     """
 
     _known: dict[Kind, MatchedCollectives] = field(default_factory=dict)
@@ -63,13 +65,14 @@ class Matching:
         groups = set()
         for kind, rows in by_kind(calls):
             groups.add(kind[0])
-            size, key = matched_size(kind, calls["bytes"][rows]), _natural(calls["key"][rows])
+            size, key = matched_size(kind, calls, rows), _natural(calls["key"][rows])
             once = Groups.by(size, key, calls["rank"][rows], calls["device"][rows]).first
             devices = Groups.by(size[once], key[once])
             dur, each = calls["dur"][rows], Groups.by(size, key)
             shortest = _shortest(each, dur)
+            known = np.full_like(size, -1) if kind[1] in _UNEVEN else calls["bytes"][rows]
             new = MatchedCollectives(
-                size[each.first], key[each.first], dur[shortest], devices.count, each.sum(dur),
+                -each.least(-known), size[each.first], key[each.first], dur[shortest], devices.count, each.sum(dur),
                 calls["rank"][rows][shortest].astype(np.int64), each.least(calls["typical"][rows].astype(np.int64)),
                 calls["step"][rows][shortest].astype(np.int64),
             )  # fmt: skip
@@ -111,8 +114,8 @@ class Matching:
         """Rows of one kind, the collectives of that kind, and which of them each row is."""
         for kind, rows in by_kind(calls):
             known = self._known[kind]
-            size, key = matched_size(kind, calls["bytes"][rows]), _natural(calls["key"][rows])
-            both = Groups.by(np.concatenate([known.bytes, size]), np.concatenate([known.key, key]))
+            size, key = matched_size(kind, calls, rows), _natural(calls["key"][rows])
+            both = Groups.by(np.concatenate([known.size, size]), np.concatenate([known.key, key]))
             at = np.empty(both.count.size, np.int64)
             at[both.index[: known.key.size]] = np.arange(known.key.size)
             yield rows, known, at[both.index[known.key.size :]]
@@ -123,10 +126,11 @@ class Matching:
             self._known[kind] = new
             return
         columns = {one.name: np.concatenate([getattr(old, one.name), getattr(new, one.name)]) for one in fields(new)}
-        both = Groups.by(columns["bytes"], columns["key"])
+        both = Groups.by(columns["size"], columns["key"])
         shortest = _shortest(both, columns["shortest"])
         self._known[kind] = MatchedCollectives(
-            columns["bytes"][both.first], columns["key"][both.first], columns["shortest"][shortest],
+            -both.least(-columns["bytes"]), columns["size"][both.first], columns["key"][both.first],
+            columns["shortest"][shortest],
             both.sum(columns["devices"]), both.sum(columns["total"]), columns["last"][shortest],
             both.least(columns["typical"]), columns["step"][shortest],
         )  # fmt: skip
@@ -165,9 +169,17 @@ def by_kind(calls: Calls) -> Iterator[tuple[Kind, NDArray[np.int64]]]:
         yield (group.words[group.code[first]], name.words[name.code[first]]), rows
 
 
-def matched_size(kind: Kind, size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sizes by which calls match: -1 for kinds of which each rank has another one."""
-    return np.full_like(size, -1) if kind[1] in _UNEVEN else size
+def matched_size(kind: Kind, calls: Calls, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sizes by which some calls of one kind match, int64: -1 where it does not count.
+
+    So for kinds of which each rank has another one, and where a sequence number tells: of small collectives some ranks
+    record no size, or another one. Calls that a rank makes together have one number, and match by size, too.
+    """
+    size, key = calls["bytes"][rows], calls["key"][rows]
+    if kind[1] in _UNEVEN:
+        return np.full_like(size, -1)
+    same = Groups.by(_natural(key), calls["rank"][rows], calls["device"][rows])
+    return np.where((key < 0) | (same.count > 1)[same.index], size, -1)
 
 
 def _natural(key: NDArray[np.int64]) -> NDArray[np.int64]:

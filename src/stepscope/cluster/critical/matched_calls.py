@@ -52,7 +52,7 @@ def matched_calls(trace: Trace, asked: AskedStep) -> dict[int, MatchedCall]:
     last = matched.last(calls)
     found: dict[int, MatchedCall] = {}
     for kind, rows in by_kind(calls):
-        size = matched_size(kind, calls["bytes"][rows]).tolist()
+        size = matched_size(kind, calls, rows).tolist()
         # Of several ranks on which it took least, none has waited.
         to = np.where(calls["dur"][rows] <= shortest[rows], rank, last[rows]).tolist()
         columns = (column[rows].tolist() for column in (calls["event"], calls["key"], devices))
