@@ -125,6 +125,8 @@ def test_slow_ranks_and_stages_of_a_pipeline(chromium: browser.Browser, tmp_path
         assert page.run("document.querySelectorAll('.slow tbody tr').length") == 2
         page.run("location.hash = '#/cluster?tab=path'")
         page.eventually("document.querySelectorAll('.table tbody tr').length > 2")
+        page.run("location.hash = '#/cluster?tab=kernels'")
+        page.eventually("document.querySelectorAll('main svg[role=img] rect').length > 2")
         page.run("location.hash = '#/cluster?tab=pipeline'")
         page.eventually("window.stepscopePipeline?.store.pending === 0 && stepscopePipeline.stats.drawn > 0")
         labels = page.run("[...document.querySelectorAll('.pair .tl-name')].map(name => name.textContent)")

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { OperatorBoxes } from "../cluster/OperatorBoxes";
 import { Pipeline, pipelinesOf } from "../cluster/Pipeline";
 import { SlowLinks } from "../cluster/SlowLinks";
 import { SlowRanks } from "../cluster/SlowRanks";
@@ -29,9 +30,11 @@ export function Cluster({ report, params }: PageProps) {
           { id: "steps", title: "Steps", show: () => <StepsOfRanks ranks={ranks.length} /> },
           has(report, "slow_ranks") ? { id: "slow", title: "Slow ranks", show: () => <SlowRanks /> } : null,
           has(report, "cluster_critical_path") ? { id: "path", title: "Critical path", show: () => <CriticalPath about={report.tables["cluster_critical_path"]?.description} /> } : null,
+          has(report, "communication_ranks") ? { id: "collectives", title: "Collectives", show: () => <><Prose text={report.tables["communication_ranks"]?.description} /><TablePanel name="communication_ranks" /></> } : null,
+          has(report, "operator_ranks") ? { id: "kernels", title: "Kernels", show: () => <OperatorBoxes /> } : null,
           has(report, "slow_links") ? { id: "links", title: "Slow links", show: () => <SlowLinks /> } : null,
           pipelines.length ? { id: "pipeline", title: "Pipeline", show: () => <Pipeline pipelines={pipelines} /> } : null,
-          has(report, "parallel_groups") ? { id: "groups", title: "Groups", show: () => <><Prose text={report.tables["parallel_groups"]?.description} /><TablePanel name="parallel_groups" /></> } : null,
+          has(report, "parallel_groups") ? { id: "groups", title: "Groups", show: () => <><Prose text={report.tables["parallel_groups"]?.description} /><TablePanel name="parallel_groups" />{has(report, "group_steps") ? <><h2>By step</h2><Prose text={report.tables["group_steps"]?.description} /><TablePanel name="group_steps" /></> : null}</> } : null,
           has(report, "clock_offsets") ? { id: "clocks", title: "Clocks", show: () => <><Prose text={report.tables["clock_offsets"]?.description} /><TablePanel name="clock_offsets" /></> } : null,
         ]}
       />
