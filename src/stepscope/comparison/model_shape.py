@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
 from stepscope.model.trace import Trace
 
 UNKNOWN: Final = "unknown"
-#: Operators whose input number so and so is a weight.
-_WEIGHTS: Final = {"aten::linear": 1, "aten::conv1d": 1, "aten::conv2d": 1, "aten::conv3d": 1, "aten::embedding": 0}
+#: Operators on weights: which input is the weight, and how many dimensions it has. A tensor with more is no weight.
+_WEIGHTS: Final = {
+    "aten::linear": (1, 2), "aten::conv1d": (1, 3), "aten::conv2d": (1, 4), "aten::conv3d": (1, 5),
+    "aten::embedding": (0, 2),
+}  # fmt: skip
 #: Which of these calls a host thread makes in the steps: those of the thread that makes the first of them, as what is
 #: recomputed is called from the thread of the backward pass.
 _CALLS_SQL: Final = """
 WITH calls AS (
-    SELECT n.name, s.track, s.ts, s.id, i.shapes
+    SELECT n.name, s.track, s.ts, s.id, s.step, i.shapes
     FROM op_inputs i JOIN spans s ON s.id = i.event JOIN names n USING (name_id)
     WHERE i.shapes IS NOT NULL AND n.name IN (SELECT unnest($names)) AND s.step IN (SELECT unnest($steps))
 )
-SELECT name, shapes, count(*) AS number FROM calls
+SELECT name, shapes, step, count(*) AS number FROM calls
 WHERE track = (SELECT track FROM calls ORDER BY ts, id LIMIT 1)
-GROUP BY 1, 2 ORDER BY 1, 2
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """
 
 
 def model_shape(trace: Trace, steps: Sequence[int]) -> str:
     """How many calls on weights a step makes, and how large these are, in words; `unknown` where shapes do not tell.
 
-    Sizes of batches and sequences do not matter. A weight that is used twice counts twice.
+    Sizes of batches and sequences do not matter. A weight that is used twice counts twice; what is not used in every
+    step is an activation in a weight's place, whose size is that of the batch.
     """
-    weights: Counter[tuple[int, ...]] = Counter()
+    used: defaultdict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
     for row in trace.rows(_CALLS_SQL, {"names": list(_WEIGHTS), "steps": list(steps)}):
-        weight = _weight(row["shapes"], _WEIGHTS[row["name"]])
-        if weight:
-            weights[weight] += row["number"]
-    if not weights or not steps:
+        used[_weight(row["shapes"], *_WEIGHTS[row["name"]])][row["step"]] += row["number"]
+    weights = {shape: sum(by.values()) for shape, by in used.items() if shape and len(by) == len(set(steps))}
+    if not weights:
         return UNKNOWN
     calls = sum(weights.values()) / len(steps)
     largest = max(weights, key=lambda shape: (_size(shape), shape))
@@ -45,14 +48,14 @@ def model_shape(trace: Trace, steps: Sequence[int]) -> str:
     return f"{calls:,.4g} calls on weights of {elements / 1e6:,.4g} M elements, the largest {size}"
 
 
-def _weight(shapes: str, at: int) -> tuple[int, ...]:
-    """The shape of one input; empty if it can't be read."""
+def _weight(shapes: str, at: int, dimensions: int) -> tuple[int, ...]:
+    """The shape of one input; empty if it can't be read, or has other dimensions."""
     try:
         listed: Any = json.loads(shapes)
         found = tuple(int(one) for one in listed[at])
     except (ValueError, TypeError, LookupError):
         return ()
-    return found if len(found) > 1 else ()
+    return found if len(found) == dimensions else ()
 
 
 def _size(shape: tuple[int, ...]) -> int:
