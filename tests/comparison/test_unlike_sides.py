@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.comparison.comparable import RecordedDifference, differences
+from stepscope.comparison.model_shape import model_shape
 from stepscope.comparison.result import Comparison
 from stepscope.model.trace import Trace
 from stepscope.reports.blocks import Grid, Line
@@ -93,3 +94,15 @@ def test_what_differs_in_the_same_way_is_one_line() -> None:
 )
 def test_names_of_recordings_tell_them_apart(source: str, other: str, shown: str) -> None:
     assert recording_name(source, other) == shown
+
+
+def test_what_is_not_used_in_every_step_is_no_weight() -> None:
+    facts = Facts()
+    for number, weights in enumerate(([[4, 8], [90, 8]], [[4, 8], [70, 8]])):
+        facts.step(number, 1000 * number, 1000)
+        for i, weight in enumerate([*weights, [2, 4, 8]]):
+            op = facts.host("op", "aten::linear", 1000 * number + 100 * i, 50)
+            facts.row("op_inputs", event=op, shapes=json.dumps([[2, 8], weight]), dtypes="[]")
+    trace = facts.trace()
+    assert model_shape(trace, (0, 1)).startswith("1 calls on weights of 3.2e-05 M elements")
+    assert model_shape(trace, ()) == "unknown"
