@@ -18,6 +18,7 @@ from stepscope.cluster.part import GroupPart, RankTimes
 from stepscope.model.recording import Recording
 from stepscope.simulate.engine.run import Simulation, clock_offset
 from stepscope.simulate.job import SimJob
+from stepscope.simulate.pipeline import stage_of
 from stepscope.simulate.records import ActivityRecord, Record
 from stepscope.simulate.specs import Collective
 from stepscope.simulate.writers.ascend.collectives import group_number
@@ -49,9 +50,17 @@ def compact(
     parts = JobParts()
     for rank, (one, truth) in enumerate(zip(found, simulation.truth(), strict=True)):
         recording = Recording(f"rank{rank}", format, rank, job.ranks, None, _ORIGIN + clock_offset(job, rank))
-        parts.add(rank, recording, one.calls(rank), one.groups())
+        parts.add(rank, recording, one.calls(rank), [*one.groups(), *pipeline_of(job, rank)])
         parts.times[rank] = _times(truth["steps"])
     return parts
+
+
+def pipeline_of(job: SimJob, rank: int) -> list[GroupPart]:
+    """The group in which a rank sends to other stages and receives from them; none without a pipeline."""
+    if job.stages == 1:
+        return []
+    pipe = stage_of(job, rank).pipe
+    return [GroupPart(pipe.name, pipe.description, pipe.ranks, len(pipe.ranks), ("recv", "send"), 1, 0)]
 
 
 class _Rank:

@@ -17,6 +17,8 @@ _DEVICE_BOUND: Final = SimJob(
 )  # fmt: skip
 #: The network of several hosts: as fast as links, or it would be what costs most, and rightly come first.
 _NETWORK: Final = 400e9
+#: From so many ranks on pipelines have two stages, which halves the number of events again.
+_FEW_EVENTS: Final = 1024
 #: From 64 ranks on: half as many events, and the same 9 % of the step in communication that nothing hides.
 _MANY: Final = replace(_DEVICE_BOUND, layers=1, batch=16, network_bandwidth=_NETWORK)
 #: The same with an ordinary host, which is as busy as the device.
@@ -85,6 +87,33 @@ def _piped(job: SimJob) -> SimJob:
     )  # fmt: skip
 
 
+def _two_stages(job: SimJob) -> SimJob:
+    """A pipeline whose bubble is a ninth of the step, so that what is planted costs more; and of few events."""
+    return replace(_piped(job), stages=2, layers=2, sequence=4096, network_bandwidth=_NETWORK)
+
+
+def _healthy_stages(job: SimJob, _: Random) -> Planted:
+    return Planted("healthy, stages", _two_stages(job))
+
+
+def _slow_device_in_stage(job: SimJob, rng: Random) -> Planted:
+    return replace(_slow_device(_two_stages(job), rng), kind="slow device in a stage")
+
+
+def _slow_host_in_stage(job: SimJob, rng: Random) -> Planted:
+    found = _slow_host(job, rng)
+    return replace(found, kind="slow host in a stage", job=replace(_two_stages(found.job), sequence=1024))
+
+
+def _slow_link_of_stages(job: SimJob, rng: Random) -> Planted:
+    """A link between two ranks that send each other activations and gradients."""
+    job = _two_stages(job)
+    rank = rng.randrange(job.ranks // 2)
+    ends = rank, rank + job.ranks // 2
+    slow = replace(job, slow_link_rank=ends[0], slow_link_peer=ends[1], slow_link_factor=rng.uniform(4, 12))
+    return Planted("slow link between stages", slow, codes=("CLU002",), ranks=ends)
+
+
 def _slow_link(job: SimJob, rng: Random) -> Planted:
     """A link between two ranks that reduce gradients together before all do: their group is slower than its like."""
     inner = 2 if job.ranks < 64 else 4
@@ -109,7 +138,7 @@ def _slow_pair(job: SimJob, rng: Random) -> Planted:
 
 
 def _uneven_stage(job: SimJob, rng: Random) -> Planted:
-    job = _piped(job)
+    job = _piped(job) if job.ranks < _FEW_EVENTS else _two_stages(job)
     last = job.layers // job.stages
     layers = job.layers + last - job.layers % 2
     width = job.ranks // job.stages
@@ -137,7 +166,7 @@ def _expert(job: SimJob) -> SimJob:
 #: All kinds; those without a culprit are healthy.
 KINDS: Final[tuple[Callable[[SimJob, Random], Planted], ...]] = (
     _healthy, _skewed, _even_experts, _slow_device, _slow_device_skewed, _slow_host, _slow_link, _slow_pair,
-    _uneven_stage, _uneven_experts,
+    _uneven_stage, _uneven_experts, _healthy_stages, _slow_device_in_stage, _slow_host_in_stage, _slow_link_of_stages,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ gets what was found on one that does the same, under its own number.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import tempfile
 from collections import defaultdict
@@ -25,6 +26,7 @@ from bench.cluster.reduction import renamed
 from stepscope.analyses.communication.matching import Calls
 from stepscope.analyses.shared.job_size import JobSize
 from stepscope.cluster.job import JobParts
+from stepscope.cluster.messages import MessageTimes
 from stepscope.cluster.slow_ranks import slow_ranks
 from stepscope.ingest import Options, open_trace
 from stepscope.reports.ranks.question import RankResult
@@ -32,9 +34,10 @@ from stepscope.reports.ranks.tasks import Ranks
 from stepscope.rules.engine import Diagnosing
 from stepscope.rules.finding import Finding
 from stepscope.signals.communication.link_rates import Pair, groups, pairs
+from stepscope.signals.communication.pipeline import stage
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.lens import Lens
-from stepscope.simulate.pipeline import RankGroup, levels_of
+from stepscope.simulate.pipeline import RankGroup, levels_of, stage_of
 from stepscope.simulate.records import Record
 from stepscope.simulate.writers import WRITERS
 
@@ -76,9 +79,11 @@ def chosen_ranks(planted: Planted, job: JobParts, read: int) -> tuple[list[int],
     caused = {row["rank"]: row["caused_ns"] for row in slow_ranks(job).records()}
     guilty = set(planted.ranks) if planted.stage is None else set()
     units.sort(key=lambda unit: (not guilty & set(unit), -max(caused[rank] for rank in unit)))
-    number = max(2 if guilty else 1, read // len(units[0]))
-    drawn = Random(planted.job.noise_seed).sample(units[number // 2 :], number - number // 2)
-    return _flat(units[: number // 2]), _flat(drawn)
+    culprits = sum(bool(guilty & set(unit)) for unit in units)
+    number = max(culprits + 1, read // len(units[0]))
+    alone = max(culprits, number // 2)
+    drawn = Random(planted.job.noise_seed).sample(units[alone:], number - alone)
+    return _flat(units[:alone]), _flat(drawn)
 
 
 def _flat(units: list[tuple[int, ...]]) -> list[int]:
@@ -104,21 +109,35 @@ def _like(job: SimJob, drawn: Sequence[int], rank: int) -> int:
 def in_place_of(job: SimJob, result: RankResult, source: int, rank: int) -> RankResult:
     """What was found on one rank, as if on another one: in that one's groups, and over that one's links."""
     result = renamed(result, rank)
-    own = {str(list(one.ranks)): str(list(other.ranks)) for one, other in zip(*_levels(job, source, rank), strict=True)}
+    pairs_of = zip(_groups(job, source), _groups(job, rank), strict=True)
+    own = {str(list(one.ranks)): other for one, other in pairs_of}
     assert result.diagnosing is not None
     signals = result.diagnosing._sealed[rank]
     if found := signals.maybe(groups):
-        signals._known[groups] = tuple(replace(one, ranks=own.get(one.ranks, one.ranks)) for one in found)
+        signals._known[groups] = tuple(
+            replace(one, ranks=str(list(own[one.ranks].ranks)) if one.ranks in own else one.ranks) for one in found
+        )
     if links := signals.maybe(pairs):
         signals._known[pairs] = tuple(_moved(job, one, rank - source) for one in links)
+    if place := signals.maybe(stage):
+        pipe = stage_of(job, rank).pipe
+        signals._known[stage] = replace(place, group=pipe.name, ranks=pipe.ranks)
     # Where its time goes is known from the simulation.
     parts = {name: part for name, part in result.parts.items() if name != "times"}
     parts["links"] = [_moved(job, one, rank - source) for one in result.parts.get("links", ())]
+    if sent := parts.pop("messages", None):
+        parts["messages"] = _resent(sent, stage_of(job, rank).pipe, rank - source)
     return replace(result, parts=parts)
 
 
-def _levels(job: SimJob, *ranks: int) -> tuple[list[RankGroup], ...]:
-    return tuple(levels_of(job, rank) for rank in ranks)
+def _groups(job: SimJob, rank: int) -> list[RankGroup]:
+    """The groups in which a rank communicates."""
+    return [stage_of(job, rank).replicas, stage_of(job, rank).pipe] if job.stages > 1 else levels_of(job, rank)
+
+
+def _resent(sent: MessageTimes, pipe: RankGroup, by: int) -> MessageTimes:
+    """Messages of one pipeline in another one, which is so many ranks further on."""
+    return {key._replace(group=pipe.name, src=key.src + by, dst=key.dst + by): one for key, one in sent.items()}
 
 
 def _moved(job: SimJob, pair: Pair, by: int) -> Pair:
@@ -132,7 +151,11 @@ def _moved(job: SimJob, pair: Pair, by: int) -> Pair:
 def _written(planted: Planted, read: int, folder: Path) -> tuple[JobParts, list[int], list[int]]:
     """Simulate the job, and write those ranks that are to be read; the records of all are in memory until then."""
     batches: dict[int, list[list[Record]]] = defaultdict(list)
-    job = compact(planted.job, lambda rank, records: batches[rank].append(records), planted.format)
+    gc.disable()  # millions of records, none of them garbage: looking for some takes longer than simulating
+    try:
+        job = compact(planted.job, lambda rank, records: batches[rank].append(records), planted.format)
+    finally:
+        gc.enable()
     first, drawn = chosen_ranks(planted, job, read)
     chosen = sorted(first + drawn)
     format, lens = WRITERS[planted.format], Lens(planted.job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.cluster.job_support import job
 
 from series import WHOLE
 from stepscope.analyses.communication.collective_transfers import calls_of
+from stepscope.cluster.messages import MessageKey
 from stepscope.cluster.slow_links import slow_links
 from stepscope.cluster.slow_ranks import slow_ranks
 from stepscope.ingest import Options, open_trace
@@ -23,6 +25,7 @@ from stepscope.reports.ranks.question import RankResult
 from stepscope.rules.engine import Diagnosing
 from stepscope.signals import Signals
 from stepscope.signals.communication.link_rates import LikeCollectives, Pair, groups, pairs
+from stepscope.signals.communication.pipeline import StageTimes, stage
 from stepscope.simulate import SimJob, simulate
 
 
@@ -56,6 +59,14 @@ def test_culprits_and_whole_pipelines_are_among_the_ranks_that_are_read() -> Non
     assert chosen_ranks(uneven, job([[1_000_000]] * 8), 4) in (([], [0, 2, 4, 6]), ([], [1, 3, 5, 7]))
 
 
+def test_both_ends_of_a_link_stand_for_themselves_alone() -> None:
+    """Else the other ranks would have a slow link, too."""
+    slow = _kind("slow link of a pair", 64)
+    for seed in range(20):
+        first, drawn = chosen_ranks(replace(slow, job=replace(slow.job, noise_seed=seed)), job([[1_000_000]] * 64), 3)
+        assert (set(first), len(drawn)) == (set(slow.ranks), 1)
+
+
 @pytest.mark.series
 @pytest.mark.skipif(not WHOLE, reason="more of the same; `make series` runs it")
 def test_calls_of_ascend_are_numbered_as_those_that_are_read(tmp_path: Path) -> None:
@@ -85,6 +96,23 @@ def test_a_rank_that_was_not_read_has_its_own_groups_and_links(dst: int, moved: 
     assert [one.ranks for one in signals(groups)] == ["[4, 5, 6, 7]", "[2, 6, 10, 14]"]
     assert [(one.src, one.dst) for one in signals(pairs)] == [(6, moved)]
     assert "times" not in found.parts
+
+
+def test_a_rank_of_a_pipeline_that_was_not_read_has_its_own_pipeline() -> None:
+    """Of 8 ranks in two stages rank 6 stands in for rank 7."""
+    like = LikeCollectives("[2, 6]", "send", 1 << 20, 2, 8.0, 1000, 1.0)
+    place = StageTimes("5", (2, 6), 1, 8.0, 4.0, 0, 1000, True, np.empty(0, np.int64))
+    sent = Diagnosing()
+    sent._sealed[6] = Signals(6, _known={groups: (like,), stage: place})
+    sent._sealed_whole[6] = Signals(6)
+    message = {MessageKey("send", "5", 2, 6, 1, 1): (100, 10)}
+    read = RankResult(6, {}, [], None, [], [], {"messages": message}, sent)
+    found = in_place_of(SimJob(ranks=8, stages=2, layers=2), read, 6, 7)
+    assert found.diagnosing is not None
+    signals = found.diagnosing._sealed[7]
+    assert [one.ranks for one in signals(groups)] == ["[3, 7]"]
+    assert (signals(stage).group, signals(stage).ranks) == ("6", (3, 7))
+    assert found.parts["messages"] == {MessageKey("send", "6", 3, 7, 1, 1): (100, 10)}
 
 
 def test_a_series_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -43,6 +43,19 @@ def test_the_rank_that_comes_last_makes_the_others_wait():
     assert [(row["caused_ns"], row["slow"], row["reason"]) for row in others] == [(0, False, None)] * 3
 
 
+@pytest.mark.parametrize(("longer", "first"), [(100_000, 0), (99_999, 3)])
+def test_what_ranks_wait_for_one_that_is_held_up_they_wait_for_its_origin(longer, first):
+    """Rank 3 comes last to the collectives of the second stage, since rank 0 is late with what it needs."""
+    pipes = {rank: (rank % 3, rank % 3 + 3) for rank in range(6)}
+    groups = {rank: [GroupPart(f"p{pipe[0]}", "pp", pipe, 2, ("recv", "send"), 8, 0)] for rank, pipe in pipes.items()}
+    durations = [[1_000_000] * 4] * 3 + [[100_000] * 4] + [[1_100_000] * 4] * 2
+    times = {rank: replace(TIMES, exposed_comm_ns=3_000_000 - longer * (rank == 0)) for rank in range(6)}
+    named = {rank: f"d{rank // 3}" for rank in range(6)}
+    rows = slow_ranks(job(durations, times=times, groups=groups, named=named)).records()
+    assert (rows[0]["rank"], rows[0]["slow"], rows[0]["caused_ns"]) == (first, True, 2_000_000)
+    assert [row["caused_ns"] for row in rows[1:]] == [0] * 5
+
+
 @pytest.mark.parametrize(
     ("times", "reason"),
     [

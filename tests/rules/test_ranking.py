@@ -146,6 +146,17 @@ def test_causes_explain_a_symptom_together_if_one_of_them_is_foremost() -> None:
     assert found[0].code == "SYM"
 
 
+@pytest.mark.parametrize(("family", "cost", "first"), [
+    ("cluster", 75_000, "CAUSE"), ("cluster", 74_999, "SYM"), ("host", 89_999, "SYM"), ("host", 90_000, "CAUSE"),
+])  # fmt: skip
+def test_a_rank_or_link_that_is_worse_than_its_like_explains_what_costs_twice_as_much(
+    family: str, cost: int, first: str
+) -> None:
+    cause = priced("CAUSE", cost)
+    cause = replace(cause, registered=replace(cause.registered, family=family))
+    assert ranked([cause, priced("SYM", 150_000, symptom_of=("CAUSE",))], 0.01)[0].code == first
+
+
 @pytest.mark.parametrize(("cost", "first"), [(74_999, "SYM"), (75_000, "FUSED")])
 def test_kernels_to_be_fused_explain_a_slow_host_if_they_are_half_of_it(cost: int, first: str) -> None:
     fused = priced("FUSED", cost)

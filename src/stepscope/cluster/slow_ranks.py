@@ -10,11 +10,13 @@ import numpy as np
 
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.cluster.job import JobParts
+from stepscope.cluster.parallel_groups import parallel_groups
 from stepscope.cluster.part import RankTimes
 from stepscope.cluster.robust import DEVIATIONS, usual
 from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, number, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
+from stepscope.signals.communication.held_up import origins
 
 #: What costs less of a step is not worth looking for.
 _LEAST: Final = 0.01
@@ -27,7 +29,8 @@ SLOW_RANKS: Final = TableSchema(
     "slow_ranks",
     "Each rank in the mean typical step of its own, the one that others wait for most first. The rank on which a "
     "collective takes least has come last to it: the others wait for it. Collectives match by group and sequence "
-    "number, else by order within the step; those that only one rank at hand took part in are not counted.",
+    "number, else by order within the step; those that only one rank at hand took part in are not counted. Where a "
+    "rank comes last because another one of its pipeline holds it up, they wait for that one.",
     (
         RANK,
         text("host", "Its host; null if not recorded.", nullable=True),
@@ -55,6 +58,7 @@ SLOW_RANKS: Final = TableSchema(
 def slow_ranks(job: JobParts) -> Table:
     """The ranks, the one that others wait for most first."""
     caused, last, part = _awaited(job)
+    _hand_on(caused, job)
     per_step = {rank: sum(caused[rank].values()) // times.steps for rank, times in job.times.items()}
     slow = {rank for rank in _outliers(per_step, job.times) if _repeatedly(caused[rank], job.times[rank])}
     others = [times for rank, times in job.times.items() if rank not in slow] or list(job.times.values())
@@ -94,6 +98,29 @@ def _awaited(job: JobParts) -> tuple[dict[int, Counter[int]], Counter[int], Coun
             if group in groups:
                 part[rank] += int(np.count_nonzero(mine))
     return caused, last, part
+
+
+def _hand_on(caused: dict[int, Counter[int]], job: JobParts) -> None:
+    """Count what ranks wait for another one as waiting for the rank that holds up its pipeline."""
+    told = (row for row in parallel_groups(job).records() if row["parallelism"] == "pipeline" and row["size"] > 1)
+    pipelines = sorted({tuple(row["ranks"]) for row in told if row["at_hand"] == row["size"]})
+    members = Counter(rank for pipe in pipelines for rank in pipe)
+    if len(pipelines) < 2 or max(members.values()) > 1:
+        return
+    own = {rank: times.step_ns - times.exposed_comm_ns for rank, times in job.times.items()}
+    for pipe in pipelines:
+        waited = [rank for rank in pipe if rank in caused and rank in job.times]
+        late = [rank for rank in waited if sum(caused[rank].values()) >= _LEAST * _length(job.times[rank])]
+        if not late:
+            continue
+        first = origins(late, pipelines, own, _LEAST * job.times[late[0]].step_ns)
+        for rank in late if first else ():
+            if rank not in first:
+                caused[first[0]] += caused.pop(rank)
+
+
+def _length(times: RankTimes) -> int:
+    return times.step_ns * times.steps
 
 
 def _outliers(caused: dict[int, int], times: dict[int, RankTimes]) -> set[int]:

@@ -10,8 +10,12 @@ from stepscope.rules.finding import Finding
 from stepscope.rules.pricing import Priced
 from stepscope.rules.remaining import share_events
 
-#: The causes of a symptom must together cost this part of its cost to explain it, and the largest one the second part.
+#: The causes of a symptom must together cost this part of its cost to explain it, and the largest one `_FOREMOST`.
 _EXPLAINS: Final = 0.6
+#: The same where the largest is that a rank or link is worse than its like. Both prices are about the same time: once
+#: the cause is mended the symptom is worth the difference, so that from half on the cause is worth more. What is broken
+#: is mended whatever else is done, while other causes and symptoms have remedies that can take each other's place.
+_EXPLAINS_OF_JOB: Final = 0.5
 _FOREMOST: Final = 1 / 3
 #: The same of kernels that could be fused: each saves its own launches, which leaves the host as slow at all others.
 _FOREMOST_FUSED: Final = 1 / 2
@@ -72,8 +76,10 @@ def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) 
     named, cost = possible_causes(found[position]), findings[position].weight_ns
     causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
     costs = [findings[other].weight_ns for other in causes]
-    if not causes or sum(costs) < _EXPLAINS * cost:
+    if not causes:
         return None
     first = causes[costs.index(max(costs))]
+    if sum(costs) < (_EXPLAINS_OF_JOB if findings[first].family == "cluster" else _EXPLAINS) * cost:
+        return None
     of_host = findings[first].family == "kernels" and findings[position].family == "host"
     return first if max(costs) >= (_FOREMOST_FUSED if of_host else _FOREMOST) * cost else None

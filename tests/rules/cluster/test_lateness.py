@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cluster_support import rank
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.cluster.lateness import READS, Late, late_ranks
 from stepscope.signals import Signals
-from stepscope.signals.communication import cluster
+from stepscope.signals.communication import cluster, pipeline
+from stepscope.signals.shared import job
 
 
 def late(*ranks: dict[Any, Any]) -> Late | None:
@@ -73,3 +75,38 @@ def test_one_rank_or_unknown_waits_tell_nothing() -> None:
         late(rank())
     with pytest.raises(MissingInputError, match="all ranks"):
         late({}, {})
+
+
+def staged(rank_number: int, wait: int, own: int = 500_000, **given: Any) -> dict[Any, Any]:
+    """A rank of three pipelines of two stages, (0, 3), (1, 4) and (2, 5); its step takes 1 ms."""
+    pipe = rank_number % 3, rank_number % 3 + 3
+    place = pipeline.StageTimes("pp", pipe, rank_number // 3, 8.0, 4.0, 0, 500_000, True, np.empty(0, np.int64))
+    return {**rank(wait, **given), pipeline.stage: place, pipeline.own_ns: own, job.step_ns: 1_000_000}
+
+
+def test_a_rank_that_another_stage_holds_up_is_not_the_late_one() -> None:
+    """Rank 4 comes last in its stage since it waits for rank 1, whose own stage hardly waits in collectives."""
+    waits = [staged(0, 20_000), staged(1, 0, 900_000, device=1.8), staged(2, 20_000)]
+    found = late(*waits, staged(3, 400_000, 600_000), staged(4, 0, 600_000), staged(5, 380_000, 600_000))
+    assert found is not None
+    assert (found.ranks, found.others, found.gain_ns) == ((1,), (3, 5), 380_000)
+    assert found.device == pytest.approx(1.8)
+
+
+@pytest.mark.parametrize(("own", "is_late"), [(510_000, True), (509_999, False)])
+def test_a_pipeline_of_which_no_rank_takes_longer_has_no_late_one(own: int, is_late: bool) -> None:
+    """What a slow link between its stages takes is communication on both."""
+    ranks = [
+        staged(0, 20_000),
+        staged(1, 0, own),
+        staged(2, 20_000),
+        *(staged(n, 400_000 * (n != 4)) for n in (3, 4, 5)),
+    ]
+    assert (late(*ranks) is not None) is is_late
+
+
+def test_with_one_rank_outside_of_pipelines_all_are_compared() -> None:
+    ranks = [staged(0, 400_000), staged(1, 0, 500_000), staged(2, 400_000), rank()]
+    found = late(*ranks)
+    assert found is not None
+    assert (found.ranks, found.others) == ((1,), (0, 2, 3))

@@ -8,7 +8,7 @@ import pytest
 
 from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.communication import pipeline
+from stepscope.signals.communication import cluster, pipeline
 from stepscope.signals.shared import job
 
 STEP = 100_000_000
@@ -66,3 +66,20 @@ def test_wording_of_whom_it_waits_for(stages: int | None, others: str) -> None:
 def test_without_a_pipeline_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError, match="pipeline"):
         job_drafts("CLU006", {0: {job.step_ns: STEP}})
+
+
+@pytest.mark.parametrize(("gain", "cost"), [(0, 15_000_000), (20_000_000, 7_500_000)])
+def test_what_ranks_wait_because_one_is_late_is_no_bubble(gain: int, cost: int) -> None:
+    """Rank 3 is late: rank 2, of its stage, waits for it in collectives, the stage before in sends and receives."""
+    found = {}
+    for rank in range(4):
+        waited = gain if rank == 2 else 0
+        place = pipeline.StageTimes(
+            "g", (rank % 2, rank % 2 + 2), rank // 2, 4.0, 2.0, 0, 1, True, np.zeros(0, np.int64)
+        )
+        place = replace(place, bubble_ns=10_000_000 + (20_000_000 if rank < 2 else 0))
+        waits = {cluster.waited_ns: waited, cluster.waited_share: waited / STEP, cluster.gain_ns: gain}
+        own = {pipeline.own_ns: 50_000_000 + (20_000_000 if rank == 3 else 0), job.step_ns: STEP}
+        found[rank] = {pipeline.stage: place, **waits, **own}
+    (draft,) = job_drafts("CLU006", found)
+    assert draft.cost_ns == cost

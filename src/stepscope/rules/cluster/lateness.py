@@ -11,13 +11,16 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Limits, Threshold
 from stepscope.signals import Signal, Signals
 from stepscope.signals.communication.cluster import gain_ns, host_name, kernels, waited_ns, waited_share, work
+from stepscope.signals.communication.held_up import like_ranks, origins
+from stepscope.signals.communication.pipeline import own_ns, stage
 from stepscope.signals.data.data import wait_ns
 from stepscope.signals.host.host import call_ns, dispatch_share, operator_ns
-from stepscope.signals.shared.job import platform
+from stepscope.signals.shared.job import platform, step_ns
 
 #: Signals of every rank that rules about late ranks read.
 READS: Final[tuple[Signal[Any], ...]] = (
     waited_ns, waited_share, gain_ns, kernels, work, operator_ns, call_ns, dispatch_share, host_name, wait_ns, platform,
+    stage, own_ns, step_ns,
 )  # fmt: skip
 #: A rank that waits less than this part of what the others wait is the one that comes last.
 _LAST: Final = 0.3
@@ -38,7 +41,7 @@ class Late:
 
     Attributes:
         ranks: The late ones.
-        others: All others.
+        others: Those that wait for them.
         wait_ns: Median time per step in which the others wait for them and compute nothing.
         share: The same as a share of their step.
         gain_ns: What each of the others would save per step at least if it did not have to wait.
@@ -70,7 +73,8 @@ class Late:
 def late_ranks(ranks: Mapping[int, Signals], limits: Limits) -> Late | None:
     """The ranks that the others wait for; None if no rank is late repeatedly.
 
-    Only durations are compared, never times of different ranks: the clocks of hosts differ.
+    Only durations are compared, never times of different ranks: the clocks of hosts differ. Of several pipelines at
+    hand each stage is looked at by itself, and the rank that holds up its pipeline is the late one (`held_up.origins`).
 
     Raises:
         MissingInputError: There are no two ranks, or no collectives of which all participants are recorded.
@@ -83,19 +87,51 @@ def late_ranks(ranks: Mapping[int, Signals], limits: Limits) -> Late | None:
         raise MissingInputError(
             "there are no collectives of which all ranks are recorded", hint="open the recordings of all ranks together"
         )
-    usual = median(sorted(known.values())[len(known) // 2 :])
-    late = tuple(rank for rank, wait in known.items() if wait <= _LAST * usual)
-    others = tuple(rank for rank in known if rank not in late)
-    share = median(ranks[rank](waited_share) for rank in others) if others else 0.0
-    if not late or len(late) > len(others) or share < limits[MIN_WAIT.name]:
+    pipelines = pipelines_of(ranks, known)
+    if not pipelines:
+        found = _last({rank: ranks[rank] for rank in known}, limits)
+        return None if found is None else _compared(ranks, *found, like=found[1])
+    # Ranks of a stage come to their collectives together; what they wait for may be another stage.
+    stages = [_last({rank: ranks[rank] for rank in same}, limits) for same in like_ranks(pipelines)]
+    late, others, share = max((one for one in stages if one), key=lambda one: one[2], default=((), (), 0.0))
+    own = {rank: ns for rank in known if (ns := ranks[rank].maybe(own_ns)) is not None}
+    least = limits[MIN_WAIT.name] * median(ranks[rank](step_ns) for rank in others) if others else 0.0
+    first = origins(late, pipelines, own, least)
+    if not first:
         return None
-    return _compared({rank: ranks[rank] for rank in known}, late, others, share)
+    [same] = [same for same in like_ranks(pipelines) if first[0] in same]
+    return _compared(ranks, first, others, share, tuple(rank for rank in same if rank not in first))
 
 
-def _compared(ranks: Mapping[int, Signals], late: tuple[int, ...], others: tuple[int, ...], share: float) -> Late:
-    slow, fast = [ranks[rank] for rank in late], [ranks[rank] for rank in others]
-    gains = [gain for s in fast if (gain := s.maybe(gain_ns)) is not None]
-    wait = int(median(s(waited_ns) for s in fast))
+def pipelines_of(ranks: Mapping[int, Signals], known: Iterable[int]) -> list[tuple[int, ...]]:
+    """The ranks of each pipeline, where all these ranks are in one of several pipelines at hand; else none."""
+    told = {rank: one.ranks for rank in known if (one := ranks[rank].maybe(stage)) is not None and len(one.ranks) > 1}
+    found = sorted(set(told.values()))
+    members = [rank for pipe in found for rank in pipe]
+    whole = len(found) > 1 and len(members) == len(set(members)) and set(members) == set(told) == set(known)
+    return found if whole else []
+
+
+def _last(ranks: Mapping[int, Signals], limits: Limits) -> tuple[tuple[int, ...], tuple[int, ...], float] | None:
+    """Of ranks that meet in collectives those that come last, the others, and what these wait as a share of the step.
+
+    None where nobody waits long, or most come last.
+    """
+    waits = {rank: s(waited_ns) for rank, s in ranks.items()}
+    usual = median(sorted(waits.values())[len(waits) // 2 :])
+    late = tuple(rank for rank, wait in waits.items() if wait <= _LAST * usual)
+    others = tuple(rank for rank in waits if rank not in late)
+    share = median(ranks[rank](waited_share) for rank in others) if others else 0.0
+    return None if not late or len(late) > len(others) or share < limits[MIN_WAIT.name] else (late, others, share)
+
+
+def _compared(
+    ranks: Mapping[int, Signals], late: tuple[int, ...], others: tuple[int, ...], share: float, like: tuple[int, ...]
+) -> Late:
+    """Late ranks held against those that are like them; the others are those that wait."""
+    slow, fast = [ranks[rank] for rank in late], [ranks[rank] for rank in like]
+    gains = [gain for rank in others if (gain := ranks[rank].maybe(gain_ns)) is not None]
+    wait = int(median(ranks[rank](waited_ns) for rank in others))
     return Late(
         late,
         others,

@@ -15,27 +15,31 @@ a job that trains. Exposed time of these calls beyond the transfer must reach `m
 waits least of its stage. The transfer is what the library recorded, else the quickest call of the kind for its size.
 The price is three quarters of the ranks' mean bubble: what four times the micro-batches, or four chunks of layers per
 stage, remove. Where stages compute for different lengths of time, moving layers comes first: evenly divided, the step
-is as much shorter as the mean stage is than the longest, and the price is no less than that.
+is as much shorter as the mean stage is than the longest, and the price is no less than that. Of a bubble that a late
+rank makes longer (CLU001, CLU003) only what would remain without it is counted: what ranks would save by that, less
+what they wait for it in collectives.
 
 ## What to try
 More micro-batches per step, smaller ones if the batch is to stay; interleaved stages; layers moved from the longest
 stage (the last one has the head and the loss as well); fewer stages where the model fits into memory.
 
 ## Known limits
-Without the other stages the longest one is not known. A slow rank of another stage looks like a bubble. Inference
-pipelines also wait for requests, and are not judged.
+Without the other stages the longest one is not known; without the other pipelines a slow rank looks like a bubble.
+Inference pipelines also wait for requests, and are not judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from statistics import mean
+from statistics import mean, median
 
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.cluster.lateness import MIN_WAIT, READS, late_ranks
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.communication.cluster import waited_ns
 from stepscope.signals.communication.pipeline import StageTimes, stage
 from stepscope.signals.shared.job import step_ns
 
@@ -82,7 +86,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         return
     slowest, balance, even = _balance({rank: found[rank] for rank in lengths})
     uneven = balance >= limits["min_ratio"]
-    bubble = mean(found[rank].bubble_ns for rank in lengths)
+    bubble = mean(max(found[rank].bubble_ns - ns, 0) for rank, ns in _for_late({r: ranks[r] for r in lengths}).items())
     yield Draft(
         title="Stages of the pipeline wait for each other",
         summary=f"The pipeline's bubble: {_who(found, shares)} of the step in sends and receives for "
@@ -97,6 +101,19 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         numbers={"bubble_share": shares[worst], "stage_balance": balance, **limits},
         ranks=(worst, *(rank for rank in lengths if rank != worst)),
     )
+
+
+def _for_late(ranks: Mapping[int, Signals]) -> dict[int, int]:
+    """What ranks wait in sends and receives because another rank is late, ns per step."""
+    try:
+        late = late_ranks(ranks, {MIN_WAIT.name: MIN_WAIT.default})
+    except MissingInputError:
+        late = None
+    if late is None:
+        return dict.fromkeys(ranks, 0)
+    return {
+        rank: 0 if rank in late.ranks else max(late.gain_ns - (s.maybe(waited_ns) or 0), 0) for rank, s in ranks.items()
+    }
 
 
 def _who(found: Mapping[int, StageTimes], shares: Mapping[int, float]) -> str:
@@ -129,7 +146,7 @@ def _balance(found: Mapping[int, StageTimes]) -> tuple[int, float, float]:
     for one in found.values():
         if one.position is not None:
             by_stage.setdefault(one.position, []).append(one.compute_ns)
-    times = {position: mean(values) for position, values in by_stage.items()}
+    times = {position: median(values) for position, values in by_stage.items()}
     if len(times) < 2 or not min(times.values()):
         return 0, 1.0, 1.0
     slowest = max(times, key=lambda position: times[position])
@@ -146,5 +163,5 @@ RULE = Rule(
         Threshold("min_ratio", 1.1, "ratio", "One layer more or less of ten: what can be moved at all."),
     ),
     job_check=job_check,
-    reads=(stage, step_ns),
+    reads=READS,
 )

@@ -9,7 +9,8 @@ The launches of this rank come late, its kernels start late, and every collectiv
 other processes on its cores, a wrong binding, a power saving mode or a slower processor, not the device.
 
 ## How it decides
-Late ranks are recognised by their short waits, as in CLU001: the others must wait `min_wait` of their step.
+Late ranks are recognised by their short waits, and in pipelines by their own time, as in CLU001: the others must wait
+`min_wait` of their step.
 Operators that call nothing, or launch calls, must take `min_host_ratio` times as long on the late ranks as on the
 others, by their medians (`host.operator_ns`, `host.call_ns`); their devices must wait for them for `min_wait` of the
 step (`host.dispatch_share`), and the same kernels must not take `min_ratio` times as long there. The price is the least

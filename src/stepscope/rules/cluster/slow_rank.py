@@ -13,7 +13,9 @@ hosts are never compared. The ranks that wait less than 0.3 of what the others w
 (`cluster.waited_ns`); the others must wait `min_wait` of their step. Kernels of the same name that run equally often on
 all ranks must take `min_ratio` times as long on the late ranks (`cluster.kernels`), while these have no more to compute
 (`cluster.work`). The price is the least that one of the waiting ranks would save on its dependency graph without
-waiting.
+waiting. With the recordings of several pipelines a rank also comes last because another stage holds it up: of its
+pipeline the rank counts whose time outside of communication (`pipeline.own_ns`) exceeds that of its like, the same
+stage of the other pipelines, most; and it is held against these.
 
 ## What to try
 Compare clocks, temperatures and error counters of the device with its neighbours'; look for other processes on it; run

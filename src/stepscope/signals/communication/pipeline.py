@@ -7,6 +7,7 @@ the pipeline's bubble; what moves the data takes a fraction of a millisecond.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -102,6 +103,12 @@ def stage(s: Signals) -> StageTimes:
     )
 
 
+@signal("ns")
+def own_ns(s: Signals) -> int:
+    """Time of the mean step in which the rank's devices compute, copy or idle, and do not wait in communication."""
+    return _mean(s, lambda row: int(row["total_ns"]) - int(row["exposed_comm_ns"]))
+
+
 def _groups(s: Signals) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Purpose and ranks of groups, by name."""
     found = {row["group"]: (row["description"] or "", tuple(row["ranks"] or ())) for row in s.trace.rows(_GROUPS_SQL)}
@@ -141,6 +148,11 @@ def _most(group: NDArray[np.str_], waited: NDArray[np.int64]) -> str:
 
 
 def _compute_ns(s: Signals) -> int:
+    return _mean(s, lambda row: int(row["compute_ns"]))
+
+
+def _mean(s: Signals, part: Callable[[Mapping[str, Any]], int]) -> int:
+    """Part of `step_budget` in the mean typical step, over all devices of the rank."""
     complete = set(Steps.of(s.trace).typical_steps.tolist())
     rows = [row for row in s.table("step_budget").records() if row["step"] in complete]
-    return sum(int(row["compute_ns"]) for row in rows) // max(len(complete), 1)
+    return sum(map(part, rows)) // max(len(complete), 1)
