@@ -13,8 +13,8 @@ from typing import Any
 
 from bench.whatif.experiments import EXPERIMENTS
 from bench.whatif.jobs import family
+from stepscope.analyses.communication.decisive_rank import decisive_rank
 from stepscope.analyses.stepgraph import StepGraph
-from stepscope.analyses.stepgraph.whatif.predictions import decisive_rank
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.simulate import SimJob, simulate

@@ -105,7 +105,8 @@ class Trace:
             UserError: There is no such rank, a word means nothing, or nothing in the recording.
             MissingInputError: The recording has neither device work nor host steps.
         """
-        from stepscope.analyses.stepgraph.whatif.predictions import decisive_rank, predictions
+        from stepscope.analyses.communication.decisive_rank import decisive_rank
+        from stepscope.analyses.stepgraph.whatif.predictions import predictions
 
         words = {
             option: [given] if isinstance(given, str) else list(given)

@@ -58,7 +58,7 @@ def whatif(
 
 
 def _rank(trace: Trace, wanted: int | None) -> int:
-    from stepscope.analyses.stepgraph.whatif.predictions import decisive_rank
+    from stepscope.analyses.communication.decisive_rank import decisive_rank
     from stepscope.reports.selection import chosen_ranks
 
     return decisive_rank(trace) if wanted is None else chosen_ranks(trace, [wanted])[0]

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from stepscope.analyses.communication.decisive_rank import decisive_rank
 from stepscope.analyses.shared.needs import has_device
-from stepscope.analyses.stepgraph.whatif.predictions import decisive_rank
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.events.steps import Steps

@@ -1,4 +1,4 @@
-"""Text from recordings, made safe to show: names may hold anything."""
+"""Text from recordings, made safe to show, since names may hold anything, and short."""
 
 from __future__ import annotations
 
@@ -31,3 +31,8 @@ def _escape(character: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def module_class(name: str) -> str:
+    """`Linear` for the instance `Linear_12` of a module."""
+    return re.sub(r"_\d+$", "", name)

@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import xlsxwriter
 
 from stepscope.model.process.scratch import remove_scratch, scratch_folder
 from stepscope.model.schema import Column, count, text
 from stepscope.model.table import Table
-from stepscope.reports import xlsx_front
-from stepscope.reports.contents import Contents
-from stepscope.reports.outline import outline
 from stepscope.reports.text import visible
-from stepscope.rules.finding import Finding
+
+if TYPE_CHECKING:
+    from stepscope.reports.contents import Contents
+    from stepscope.rules.finding import Finding
 
 #: Limits of the format: rows of a sheet with its heading, characters of a cell and of a sheet's name, and the
 #: whole numbers that its floating-point cells hold exactly.
@@ -95,6 +95,10 @@ def open_workbook(path: Path) -> Iterator[Any]:
 
 
 def _write(report: Contents, sheets: Sheets, max_rows: int) -> None:
+    # Workbooks of comparisons need neither.
+    from stepscope.reports import xlsx_front
+    from stepscope.reports.outline import outline
+
     rows = [
         (line.severity, line.code, "" if line.rank is None else str(line.rank), line.count, line.message, line.effect)
         for line in report.health

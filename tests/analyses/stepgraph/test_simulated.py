@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from series import series
+from stepscope.analyses.communication.decisive_rank import decisive_rank
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.whatif.changes import change_of
-from stepscope.analyses.stepgraph.whatif.predictions import decisive_rank
 from stepscope.analyses.stepgraph.whatif.subjects import waits_for
 from stepscope.ingest import Options, open_trace
 from stepscope.model.events.change import Change, Scaled

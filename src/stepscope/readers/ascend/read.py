@@ -65,17 +65,20 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
 
 def _read_files(result: files.Result, staging: Staging, progress: Progress) -> RankMetadata:
     """Gather the rank's files; of two exports of the same result the text one is used."""
-    from stepscope.readers.ascend.database.export import read_analysis, read_database
-    from stepscope.readers.ascend.text import read_text
-
     if result.trace or ((result.tables or result.summaries) and not result.database):
+        from stepscope.readers.ascend.text import read_text
+
         found = RankMetadata(metadata=result.metadata, operations=read_text(result, staging, progress))
     elif result.database:
+        from stepscope.readers.ascend.database.export import read_database
+
         found = read_database(result.database, staging, progress)
         found = replace(found, metadata={**found.metadata, **result.metadata})
     else:
         found = RankMetadata(metadata=result.metadata)
     if result.analysis:
+        from stepscope.readers.ascend.database.export import read_analysis
+
         kept = {source for (source,) in staging.connection.execute("SELECT DISTINCT source FROM recorded").fetchall()}
         found = replace(found, operations={**read_analysis(result.analysis, staging, kept), **found.operations})
     return found

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from stepscope.model.table import Table
 from stepscope.reports.compared.module_rows import module_rows
-from stepscope.reports.sections.views import module_class
+from stepscope.reports.text import module_class
 
 #: Above which group of columns a heading stands: neither side's, the base's, the comparison's, or the difference.
 Side = Literal["", "base", "new", "diff"]

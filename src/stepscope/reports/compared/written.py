@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from stepscope.comparison.result import Comparison
-from stepscope.reports import markdown
-from stepscope.reports.compared.outline import outline
 
 
 def json_text(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -> str:
@@ -19,6 +17,9 @@ def json_text(comparison: Comparison, top: int = 10, levels: Sequence[str] = ())
 
 def markdown_text(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -> str:
     """The page as Markdown."""
+    from stepscope.reports import markdown
+    from stepscope.reports.compared.outline import outline
+
     return markdown.page_text(outline(comparison, top, levels))
 
 

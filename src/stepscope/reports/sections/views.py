@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from stepscope.model.kernel_names import classify
 from stepscope.model.places import short_place
+from stepscope.reports.text import module_class
 
 _SUMMARY: Final = ("count", "total_ns", "share", "mean_ns", "min_ns", "max_ns")
 
@@ -16,11 +16,6 @@ _SUMMARY: Final = ("count", "total_ns", "share", "mean_ns", "min_ns", "max_ns")
 def short_kernel(name: str) -> str:
     """A kernel's name without its parameters."""
     return classify(name).short
-
-
-def module_class(name: str) -> str:
-    """`Linear` for the instance `Linear_12` of a module."""
-    return re.sub(r"_\d+$", "", name)
 
 
 @dataclass(frozen=True, slots=True)

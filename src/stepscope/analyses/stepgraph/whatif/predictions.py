@@ -17,9 +17,6 @@ _OVERLAPPED: Final = ("comm", "copy")
 _CLASSES_SQL = "SELECT DISTINCT op_class AS class FROM kernels WHERE kind = 'compute' ORDER BY 1"
 
 
-_WAITING_SQL = "SELECT rank, sum(dur) FILTER (WHERE kind = 'comm')::BIGINT AS comm FROM kernels GROUP BY 1 ORDER BY 1"
-
-
 def predictions(trace: Trace, words: Mapping[str, Sequence[str]]) -> list[tuple[str, Prediction]]:
     """The effect of all given changes together; without any, what each part of the job is worth at most.
 
@@ -54,11 +51,3 @@ def ceilings(trace: Trace) -> list[tuple[str, Prediction]]:
                 continue
             found.append((f"--{option} {subject}", graph.predict(change)))
     return sorted(found, key=lambda each: (-each[1].saved_ns, each[0]))
-
-
-def decisive_rank(trace: Trace) -> int:
-    """The rank that spends the least time in collectives: others wait for it, so its steps bound theirs."""
-    rows = trace.columns(f"SELECT rank, coalesce(comm, 0) AS comm FROM ({_WAITING_SQL})")
-    if not rows["rank"].size:
-        return trace.ranks[0]
-    return int(rows["rank"][rows["comm"].argmin()])
