@@ -89,7 +89,7 @@ def test_a_wait_behind_compute_costs_what_it_moves_out_from_behind_compute() -> 
     facts.row("collectives", event=event, group="0", collective="all_reduce", world_size=2)
     facts.kernel("gemm", 1000, 3000, launch=(20, 10))
     trace = facts.trace()
-    once = (np.array([value]) for value in (-1, 1, 3_000, 2, 7_000, 1, 1, 0))
+    once = (np.array([value]) for value in (-1, -1, 1, 3_000, 2, 7_000, 1, 1, 0))
     key = next(iter(by_kind(trace.once(calls_of))))[0]
     trace.job.state(matching, Matching({key: MatchedCollectives(*once)}))
     found = Signals.of(trace)(cluster.collectives)
