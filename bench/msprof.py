@@ -3,8 +3,8 @@
 Comparing, both write a workbook with the same sheets. Of a job, `msprof-analyze cluster -m all` writes the times of
 steps, collectives and links; `stepscope export --to ascend-cluster` writes the same tables, and `stepscope analyze` a
 report as JSON with those, all its other tables and its findings. stepscope is measured twice: reading the recordings
-anew, and with all of them read before. What counts is the time of the processor, of all processes together, since that
-of the clock depends on what else the machine does; runs alternate, and the median of each counts.
+anew, and with all of them read before. Each time is given twice: of the processor, all processes together, and of the
+clock, which depends on what else the machine does; runs alternate, and the median of each counts.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ _TOOLS: Final = ("msprof-analyze", "stepscope, read anew", "stepscope, read befo
 def main() -> None:
     """Measure both and print a Markdown table."""
     parser = argparse.ArgumentParser(prog="python -m bench.msprof", description=__doc__)
-    parser.add_argument("--size-mb", type=int, default=30, help="size of each simulated recording")
+    parser.add_argument("--size-mb", type=int, nargs="+", default=[30, 200], help="sizes of simulated recordings")
     parser.add_argument("--runs", type=int, default=3, help="runs of each, of which the median counts")
     options = parser.parse_args()
     program = environment("msprof", _PACKAGE) / "msprof-analyze"
     print(f"| recordings | {' | '.join(_TOOLS)} | memory |\n|---|---|---|---|---|")
-    for name, sides in (("recorded, 3 MB each", recorded()), (f"simulated, {options.size_mb} MB each",
-                                                              simulated(options.size_mb, 2))):  # fmt: skip
+    pairs = (("recorded, 3 MB each", recorded()), *(
+        (f"simulated, {size} MB each", simulated(size, 2)) for size in options.size_mb))  # fmt: skip
+    for name, sides in pairs:
         if sides:
             print(f"| compare, {name} | {row(*comparing(program, sides), options.runs)} |", flush=True)
     for name, ranks in (("recorded, 2 ranks", recorded()), (f"simulated, {_RANKS} ranks of {_RANK_MB} MB",
@@ -95,20 +96,28 @@ def report(folder: Path) -> list[str]:
 
 
 def row(theirs: list[str], ours: list[str], runs: int) -> str:
-    """Processor time and memory of each tool, as cells of a table."""
+    """Time of the processor, time of the clock and memory of each tool, as cells of a table."""
     ours = [*ours, "--store", str(OUT / "compared")]
     commands = (theirs, [*ours, "--no-cache"], ours)
     _measured(ours)
-    seconds: list[list[float]] = [[] for _ in commands]
+    seconds: list[list[tuple[float, float]]] = [[] for _ in commands]
     peaks = [0.0] * len(commands)
     for _ in range(runs):
         for i, command in enumerate(commands):
             before = _children()
-            peaks[i] = max(peaks[i], _measured(command).peak_mb)
-            seconds[i].append(_children() - before)
-    medians = [statistics.median(one) for one in seconds]
-    cells = [f"{medians[0]:.1f} s", *(f"{one:.1f} s ({medians[0] / one:.1f} times as fast)" for one in medians[1:])]
+            measured = _measured(command)
+            peaks[i] = max(peaks[i], measured.peak_mb)
+            seconds[i].append((_children() - before, measured.seconds))
+    medians = [[statistics.median(one) for one in zip(*each, strict=True)] for each in seconds]
+    cells = [
+        f"{processor:.1f} s, {clock:.1f} s" + (_times(medians[0], processor, clock) if i else "")
+        for i, (processor, clock) in enumerate(medians)
+    ]
     return " | ".join([*cells, ", ".join(f"{peak:.0f}" for peak in peaks) + " MB"])
+
+
+def _times(others: Sequence[float], processor: float, clock: float) -> str:
+    return f" ({others[0] / processor:.1f} and {others[1] / clock:.1f} times as fast)"
 
 
 def _measured(command: Sequence[str]) -> Measured:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.ingest import Options, open_trace
+from stepscope.ingest import Inputs, Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.model.place import Place
 from stepscope.model.recording import Recording
@@ -230,7 +230,7 @@ def open(
         UserError: A path does not exist or holds no recording, or there is no such run or span.
         UnusableInputError: No recording in the input has anything usable.
     """
-    return Trace(_opened(path, run, span, cache, store))
+    return Trace(open_trace(path, _options(cache, store, run, span)))
 
 
 def compare(
@@ -288,10 +288,10 @@ def compare(
         rank if base_rank is None else base_rank, rank, tuple(base_steps or steps), tuple(steps),
         confidence_of(confidence), names or {}, findings, tuple(levels), details, shapes,
     )  # fmt: skip
-    first = (run if base_run is None else base_run, span if base_span is None else base_span)
     with (
-        _opened(base, *first, cache, store) as one,
-        _opened(base if new is None else new, run, span, cache, store) as other,
+        Inputs([base, base if new is None else new], _options(cache, store)) as inputs,
+        inputs.open(0, run if base_run is None else base_run, span if base_span is None else base_span) as one,
+        inputs.open(1, run, span) as other,
     ):
         if new is None:
             refuse_itself(one, other, options)
@@ -333,14 +333,12 @@ def sweep(
         raise UserError("a sweep needs at least one recording", hint="give a list of paths")
     check_axis(len(inputs), at, by)
     points = []
-    for path in inputs:
-        with _opened(path, run, span, cache, store) as trace:
-            points.append(point_of(trace, rank))
+    with Inputs(inputs, _options(cache, store)) as opened:
+        for number in range(len(inputs)):
+            with opened.open(number, run, span) as trace:
+                points.append(point_of(trace, rank))
     return sweep_of(points, at, by)
 
 
-def _opened(
-    path: str | Path | Sequence[str | Path], run: str | None, span: int | None, cache: bool, store: str | Path | None
-) -> CanonicalTrace:
-    folder = None if store is None else Path(store)
-    return open_trace(path, Options(cache=cache, store=folder, run=run, span=span))
+def _options(cache: bool, store: str | Path | None, run: str | None = None, span: int | None = None) -> Options:
+    return Options(cache=cache, store=None if store is None else Path(store), run=run, span=span)

@@ -16,7 +16,7 @@ import pytest
 from readers.conformance import assert_same, check_unusable, tables
 from readers.kineto_text import document, op
 from series import rounds, series
-from stepscope.ingest import Options, open_trace, reading, storing
+from stepscope.ingest import Inputs, Options, open_trace, reading, storing
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.sizes import SIZES
@@ -75,6 +75,35 @@ def test_processes_read_what_one_process_reads(tmp_path, monkeypatch):
     with open_trace(tmp_path, Options(cache=False)) as trace:
         assert_same(alone, tables(trace))
         assert trace.notes == notes
+
+
+@pytest.mark.parametrize("limits", [{"parallel_bytes": 0, "workers": 2}, {"workers": 1}], ids=["processes", "one"])
+def test_several_inputs_are_read_side_by_side_and_opened_one_by_one(tmp_path, monkeypatch, limits):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder, names in ((first, ("a", "b")), (second, ("c",))):
+        folder.mkdir()
+        for rank, name in enumerate(names):
+            (folder / f"{rank}.json").write_bytes(trace_text(rank, name))
+    (second / "bad.json").write_text('{"traceEvents": [{}]}')
+    if limits["workers"] > 1:
+        monkeypatch.setattr(storing.Stores, "_read_here", None)
+    with SIZES.changed(**limits), Inputs([first, second, first], Options(cache=False)) as inputs:
+        with inputs.open(1) as trace:
+            assert trace.rows("SELECT name FROM events") == [{"name": "c"}]
+            assert codes(trace) == ["input-unusable", "ranks-missing"]
+        with inputs.open(0) as trace, inputs.open(2) as same:
+            assert trace.ranks == same.ranks == (0, 1)
+            assert codes(trace) == codes(same) == ["ranks-missing"]
+
+
+def test_of_several_inputs_one_that_can_not_be_used_is_said_when_it_is_opened(tmp_path):
+    (tmp_path / "good.json").write_bytes(trace_text())
+    (tmp_path / "bad.json").write_text('{"traceEvents": [{}]}')
+    with Inputs([tmp_path / "bad.json", tmp_path / "good.json"], Options(cache=False)) as inputs:
+        for _ in range(2):
+            with pytest.raises(UnusableInputError, match="no event with a usable time"):
+                inputs.open(0)
+        inputs.open(1).close()
 
 
 def test_the_second_time_nothing_is_read(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from stepscope.model.process.leaving import before_leaving
 
 if TYPE_CHECKING:
+    from stepscope.ingest import Inputs
     from stepscope.ingest.summed import SummedJob
     from stepscope.ingest.workers import MakeWorkers
     from stepscope.model.trace import Trace
@@ -69,6 +70,26 @@ def open_input(
         return open_trace(paths, options)
 
 
+@contextmanager
+def open_inputs(
+    inputs: Sequence[Sequence[Path]], *, cache: bool, store: Path | None, locked: bool = False
+) -> Iterator[Inputs]:
+    """Several inputs, whose recordings are read side by side before the first of them is opened.
+
+    Args:
+        inputs: The files and folders of each.
+        cache: Keep what was read for the next time, and use what was kept.
+        store: Folder to keep it in; None for the user's cache folder.
+        locked: For the SQL of strangers.
+    """
+    from stepscope.ingest import Inputs, Options
+
+    with progress("reading") as show:
+        opened = Inputs(inputs, Options(cache=cache, store=store, report=show, say=_say, locked=locked))
+    with opened:
+        yield opened
+
+
 def open_summed(
     paths: Sequence[Path],
     *,
@@ -111,9 +132,12 @@ def progress(verb: str) -> Iterator[Report]:
     started = monotonic()
     bar: Any = None
     task: Any = None
+    stopped = False
 
     def report(what: str, done: int, total: int) -> None:
         nonlocal bar, task
+        if stopped:
+            return
         if bar is None:
             if monotonic() - started < _SHOWN_AFTER_SECONDS:
                 return
@@ -123,6 +147,8 @@ def progress(verb: str) -> Iterator[Report]:
         bar.update(task, description=_described(verb, what), completed=done, total=total)
 
     def stop() -> None:
+        nonlocal stopped
+        stopped = True
         if bar is not None:
             bar.stop()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Final
@@ -21,11 +22,13 @@ from stepscope.readers.protocol import Source
 from stepscope.store.manifest import DamagedStoreError, extent, read_manifest
 from stepscope.store.opening import connect_ahead, open_stores
 
+Paths = Sequence[Path | str] | Path | str
+
 #: How often damaged stores are rewritten before giving up.
 _ATTEMPTS: Final = 3
 
 
-def open_trace(paths: Sequence[Path | str] | Path | str, options: Options | None = None) -> Trace:
+def open_trace(paths: Paths, options: Options | None = None) -> Trace:
     """Open files and folders as one trace: one run, and one span of each of its ranks.
 
     Raises:
@@ -33,29 +36,70 @@ def open_trace(paths: Sequence[Path | str] | Path | str, options: Options | None
         UnusableInputError: No recording in the input has anything usable.
     """
     options = options or Options()
-    listed = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    found = recognise([Path(path) for path in listed])
-    stores = Stores(options)
+    inputs = Inputs([paths], options)
     try:
-        trace = _opened(found, stores, options)
+        trace = inputs.open(0, options.run, options.span)
     except BaseException:
-        stores.close()
+        inputs.close()
         raise
-    trace.when_closed(weakref.finalize(trace, stores.close))
+    trace.when_closed(weakref.finalize(trace, inputs.close))
     return trace
+
+
+class Inputs:
+    """Several inputs whose recordings are read side by side; what is opened of them is usable until they are closed.
+
+    Args:
+        inputs: Files and folders of each.
+        options: How to open them; `open` says which run and span.
+
+    Raises:
+        UserError: A path does not exist or holds no recording, or the store can't be written anywhere.
+    """
+
+    def __init__(self, inputs: Sequence[Paths], options: Options) -> None:
+        self._options = options
+        listed = [[paths] if isinstance(paths, (str, Path)) else list(paths) for paths in inputs]
+        self._found = [recognise([Path(path) for path in paths]) for paths in listed]
+        self._stores = Stores(options)
+        if len(inputs) > 1:
+            try:
+                self._stores.read([sourced for found in self._found for sourced in found.sources])
+            except BaseException:
+                self._stores.close()
+                raise
+
+    def open(self, number: int, run: str | None = None, span: int | None = None) -> Trace:
+        """Open the input of this number, from 0, as `open_trace` does.
+
+        Raises:
+            UserError: There is no such run or span.
+            UnusableInputError: No recording in the input has anything usable.
+        """
+        return _opened(self._found[number], self._stores, replace(self._options, run=run, span=span))
+
+    def close(self) -> None:
+        """Release what was stored for them."""
+        self._stores.close()
+
+    def __enter__(self) -> Inputs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
     for attempt in range(_ATTEMPTS):
         connect = connect_ahead()
         unreadable = [one.error for one in found.skipped if one.unreadable]
-        folders = stores.of(found.sources, unreadable)
+        folders, notes = stores.of(found.sources, unreadable)
         recordings, samples = recordings_alone([_found(source, folder) for source, folder in folders])
         try:
             choice = choose(recordings, options.run, options.span)
             return open_stores(
                 {rank: group[0].store for rank, group in choice.ranks.items()},
-                [*_skipped_notes(found), *stores.notes(), *whose_notes(recordings, choice)],
+                [*_skipped_notes(found), *notes, *whose_notes(recordings, choice)],
                 snapshots={rank: group[1].store for rank, group in choice.ranks.items() if len(group) > 1},
                 machines=companions(choice.ranks, samples),
                 places=choice.places,

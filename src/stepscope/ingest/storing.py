@@ -38,11 +38,9 @@ class _Wanted:
 
 
 class Stores:
-    """The stores of an input's recordings, in the cache or, where that can't be written, in a temporary one.
+    """The stores of recordings, in the cache or, where that can't be written, in a temporary one.
 
-    Attributes:
-        errors: Why a recording has no store, by its source.
-        changed: The recordings that changed while they were read.
+    What can't be read is tried once.
     """
 
     def __init__(self, options: Options) -> None:
@@ -51,22 +49,32 @@ class Stores:
         self._cache = Cache(options.store) if options.cache else self._temporary_cache()
         self._spare: Cache | None = None
         self._contents: dict[Path, FileFingerprint] = {}
-        self.errors: dict[Source, StepscopeError] = {}
-        self.changed: list[Source] = []
+        self._errors: dict[Source, StepscopeError] = {}
+        self._changed: set[Source] = set()
 
-    def of(self, sources: Sequence[Sourced], others: Sequence[StepscopeError] = ()) -> list[tuple[Source, Path]]:
+    def read(self, sources: Sequence[Sourced]) -> None:
+        """Read those recordings of several inputs that have no store, side by side; errors are for `of` to tell.
+
+        Raises:
+            UserError: The store can't be written anywhere.
+        """
+        self._read(list(dict.fromkeys(sources)))
+
+    def of(
+        self, sources: Sequence[Sourced], others: Sequence[StepscopeError] = ()
+    ) -> tuple[list[tuple[Source, Path]], list[Note]]:
         """Each recording that can be read, and each further one that lies in the same file, with its folder.
 
+        Beside them, notes on recordings that could not be read, or that changed while being read.
+
         Args:
-            sources: The recordings.
+            sources: The recordings of an input.
             others: Errors of files that could not be recognised, reported if no recording can be read.
 
         Raises:
             UnusableInputError: None can be read.
             UserError: The store can't be written anywhere.
         """
-        self.errors.clear()
-        self.changed.clear()
         if self._options.cache:
             self._cache.remove_leftovers()  # also where nothing has to be written
         firsts = self._read(sources)
@@ -76,26 +84,11 @@ class Stores:
             if (folder := firsts.get(source)) is not None:
                 all_ += [(replace(source, part=part), reader) for part in read_manifest(folder).parts]
         stores = firsts | self._read([sourced for sourced in all_ if sourced[0].part])
+        errors = [self._errors[source] for source, _ in all_ if source in self._errors]
         if not stores:
-            raise _none_usable([*self.errors.values(), *others])
-        return [(source, stores[source]) for source, _ in all_ if source in stores]
-
-    def notes(self) -> list[Note]:
-        """Notes on recordings that could not be read, or that changed while being read."""
-        notes: list[Note] = [
-            ("input-unusable", "error", 1, error.message, "it is left out") for error in self.errors.values()
-        ]
-        if self.changed:
-            names = ", ".join(source.path.name for source in self.changed)
-            notes.append(
-                (
-                    "input-changed", "warning", len(self.changed),
-                    f"{names} changed while it was read" if len(self.changed) == 1
-                    else f"recordings changed while they were read: {names}",
-                    "what was whole is analysed; run again when it is written to the end",
-                )
-            )  # fmt: skip
-        return notes
+            raise _none_usable([*errors, *others])
+        changed = [source.path.name for source, _ in all_ if source in self._changed]
+        return [(source, stores[source]) for source, _ in all_ if source in stores], list(_notes(errors, changed))
 
     def distrust(self, folder: Path) -> None:
         """Discard a damaged store, so that it is rewritten."""
@@ -118,7 +111,8 @@ class Stores:
 
     def _read(self, sources: Sequence[Sourced]) -> dict[Source, Path]:
         """The store of each recording, reading those without one."""
-        all_ = [wanted for source, reader in sources if (wanted := self._wanted(source, reader)) is not None]
+        tried = [(source, reader) for source, reader in sources if source not in self._errors]
+        all_ = [wanted for source, reader in tried if (wanted := self._wanted(source, reader)) is not None]
         missing = [wanted for wanted in all_ if self._take(wanted) is None]
         progress = _Advance(self._options, sum(_size(wanted) for wanted in missing))
         large = progress.total > SIZES.parallel_bytes or len(missing) >= SIZES.parallel_ranks
@@ -128,15 +122,15 @@ class Stores:
                 if these.size > 1 or self._options.workers is not None:
                     self._read_by(these, missing, progress)
             # A worker may have been killed, and other processes may have removed its store before it was taken.
-            missing = [w for w in missing if w.source not in self.errors and self._take(w) is None]
+            missing = [w for w in missing if w.source not in self._errors and self._take(w) is None]
         for wanted in missing:
             done = progress.done
             try:
                 self._read_here(wanted, progress.of(wanted))
             except UnusableInputError as error:
-                self.errors[wanted.source] = error
+                self._errors[wanted.source] = error
             progress.done = done + _size(wanted)
-        found = ((wanted.source, self._take(wanted)) for wanted in all_ if wanted.source not in self.errors)
+        found = ((wanted.source, self._take(wanted)) for wanted in all_ if wanted.source not in self._errors)
         return {source: folder for source, folder in found if folder is not None}
 
     def _wanted(self, source: Source, reader: Reader) -> _Wanted | None:
@@ -145,7 +139,7 @@ class Stores:
             if source.path not in self._contents:
                 self._contents[source.path] = contents_of(source.path)
         except OSError as error:
-            self.errors[source] = _unreadable(source, error)
+            self._errors[source] = _unreadable(source, error)
             return None
         contents = self._contents[source.path]
         member = f"{source.member}|{source.part}" if source.part else source.member
@@ -160,7 +154,7 @@ class Stores:
             else:
                 break
         if changed:
-            self.changed.append(wanted.source)
+            self._changed.add(wanted.source)
 
     def _fall_back(self, error: CannotStoreError) -> None:
         """Switch to a temporary cache if the cache can't be written.
@@ -195,11 +189,11 @@ class Stores:
                     name, changed = outcome.value
                     # The worker still holds it.
                     if self._take(wanted, name) is not None and changed:
-                        self.changed.append(wanted.source)
+                        self._changed.add(wanted.source)
                 elif isinstance(error, UnusableInputError):
-                    self.errors[wanted.source] = error
+                    self._errors[wanted.source] = error
                 elif isinstance(error, WorkerDiedError):
-                    self.errors[wanted.source] = _deadly(wanted.source)
+                    self._errors[wanted.source] = _deadly(wanted.source)
                 elif not isinstance(error, CannotStoreError):
                     assert error is not None
                     raise error
@@ -282,6 +276,18 @@ _LEAST_MEMORY: Final = 300 << 20
 _MOST_MEMORY: Final = 1 << 30
 #: Most recordings named individually in the error that none can be used.
 _NAMED: Final = 5
+
+
+def _notes(errors: Sequence[StepscopeError], changed: Sequence[str]) -> Iterator[Note]:
+    for error in errors:
+        yield "input-unusable", "error", 1, error.message, "it is left out"
+    if changed:
+        yield (
+            "input-changed", "warning", len(changed),
+            f"{changed[0]} changed while it was read" if len(changed) == 1
+            else f"recordings changed while they were read: {', '.join(changed)}",
+            "what was whole is analysed; run again when it is written to the end",
+        )  # fmt: skip
 
 
 def _none_usable(errors: Sequence[StepscopeError]) -> StepscopeError:

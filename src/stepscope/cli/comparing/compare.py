@@ -103,7 +103,7 @@ def compare(
     from stepscope.cli.comparing.files import wanted_files
     from stepscope.cli.comparing.gates import judged, leave, limits_of
     from stepscope.cli.comparing.sweep import is_sweep, sweep
-    from stepscope.cli.opening import OpenOptions, open_input
+    from stepscope.cli.opening import OpenOptions, open_inputs
 
     limits = limits_of(fail_on or [])
     wanted = wanted_files({"json": json, "markdown": markdown, "html": html, "xlsx": xlsx, "csv": csv}, paths)
@@ -131,15 +131,11 @@ def compare(
         confidence_of(confidence), read_names(map_) if map_ is not None else {}, not no_findings,
         _levels(level), not no_details, input_shape,
     )  # fmt: skip
-    first = inputs.copy()
-    if base_run is not None:
-        first["run"] = base_run
-    if base_span is not None:
-        first["span"] = base_span
     with (
         listening_at(host, port, allowed_host or (), not no_browser) if view else nullcontext() as served,
-        open_input(paths[:1], **first, locked=view) as base,
-        open_input(paths[-1:], **inputs, locked=view) as new,
+        open_inputs([paths[:1], paths[-1:]], cache=not no_cache, store=store, locked=view) as opened,
+        opened.open(0, run if base_run is None else base_run, span if base_span is None else base_span) as base,
+        opened.open(1, run, span) as new,
     ):
         if len(paths) == 1:
             refuse_itself(base, new, options)

@@ -53,7 +53,7 @@ def sweep(
         at: As of `--at`.
         by: As of `--by`.
         rank: Rank of every recording; None for the one that waits least.
-        inputs: What `open_input` takes beside the path.
+        inputs: How to open each.
         refused: Options that only two recordings have, by name, with what was given for them.
 
     Raises:
@@ -62,7 +62,7 @@ def sweep(
     import sys
 
     from stepscope.cli.comparing.files import write_files
-    from stepscope.cli.opening import open_input
+    from stepscope.cli.opening import open_inputs
     from stepscope.comparison.sweep.axis import check_axis, numbers_given
     from stepscope.comparison.sweep.point import point_of
     from stepscope.comparison.sweep.result import sweep_of
@@ -76,9 +76,10 @@ def sweep(
     numbers = numbers_given(at)
     check_axis(len(paths), numbers, by)
     points = []
-    for path in paths:
-        with open_input([path], **inputs) as trace:
-            points.append(point_of(trace, rank))
+    with open_inputs([[path] for path in paths], cache=inputs["cache"], store=inputs["store"]) as opened:
+        for number in range(len(paths)):
+            with opened.open(number, inputs["run"], inputs["span"]) as trace:
+                points.append(point_of(trace, rank))
     found = sweep_of(points, numbers, by)
     texts = {kind: partial(text, found) for kind, text in written.TEXTS.items()}
     write_files(files, paths, texts, partial(workbook.write, found))
