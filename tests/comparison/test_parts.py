@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.comparison.build import CompareOptions, compare_traces
+from stepscope.comparison.parts.amounts import Amount, beside
 from stepscope.comparison.parts.charged import charged
 from stepscope.comparison.parts.shares import means
 from stepscope.comparison.result import Comparison
@@ -114,3 +115,11 @@ def test_recordings_without_steps_have_no_verdict() -> None:
 def test_means_add_up() -> None:
     assert means([10, 10, 10], 4) == [2, 3, 2]
     assert sum(means([7, 0, 12, 5], 5)) == 24 // 5
+
+
+def test_which_mean_is_rounded_up_does_not_depend_on_the_order_of_groups() -> None:
+    sums = {"a": Amount(1, 1), "b": Amount(1, 1)}
+    turned = dict(reversed(sums.items()))
+    rows = beside(sums, turned, (2, 2))
+    assert rows == beside(turned, sums, (2, 2))
+    assert [(row.key, row.base_ns, row.new_ns) for row in rows] == [("b", 1, 1), ("a", 0, 0)]

@@ -81,7 +81,8 @@ def beside(base: Mapping[K, Amount], new: Mapping[K, Amount], times: tuple[int, 
         new: Amounts of the new side.
         times: Steps times devices of either side, which sums are divided by.
     """
-    keys = list(dict.fromkeys((*base, *new)))
+    # Which sums are rounded up depends on the order, and a database gives groups in any.
+    keys = sorted({*base, *new}, key=str)
     none = Amount()
     left, right = [base.get(key, none) for key in keys], [new.get(key, none) for key in keys]
     rows = [
