@@ -30,7 +30,7 @@ export function Waterfall({ report }: { report: ComparisonHead }) {
           <thead>
             <tr>
               <th scope="col">part</th><th scope="col" class="n">base</th><th scope="col" class="n">new</th>
-              <th scope="col" class="n">difference</th><th scope="col" class="n">of base</th>
+              <th scope="col" class="n">difference</th><th scope="col" class="n">{whole ? "of whole" : "of step"}</th>
               <th scope="col" class="axis"><span>{from ? duration(from) : "0"}</span><span>{duration(to)}</span></th>
             </tr>
           </thead>
