@@ -460,12 +460,17 @@ def test_a_graph_that_fills_the_queue_blocks_the_launches_behind_it() -> None:
 
 
 @pytest.mark.parametrize(("mebibytes", "expected"), [(3, 720), (40, 520)])
-def test_a_single_reduction_at_the_end_could_be_divided_into_buckets(mebibytes: int, expected: int) -> None:
+@pytest.mark.parametrize("launching", ["1", "2"])
+def test_a_single_reduction_at_the_end_could_be_divided_into_buckets(
+    mebibytes: int, expected: int, launching: str
+) -> None:
+    """Whether the backward pass launches its kernels itself, or leaves that to another thread."""
     f = Facts()
     f.step(0, 0, 60 * US)
     f.host("op", "autograd::engine::evaluate_function: MmBackward0", 1 * US, 30 * US)
     for i in range(4):  # 400 µs of backward
-        work(f, 20 + 100 * i, 100, launch=(2 + 5 * i, 3))
+        f.host("op", "aten::mm", (2 + 5 * i) * US, 3 * US, external_id=i + 1)
+        work(f, 20 + 100 * i, 100, launch=(2 + 5 * i, 3), thread=launching, external_id=i + 1)
     reduction = work(f, 421, 300, launch=(35, 5), kind="comm", stream="20")
     f.row("collectives", event=reduction, group="0", collective="all_reduce", bytes=mebibytes << 20)
     new = predict(f.trace(), Change(overlapped=ids(reduction))).new_ns

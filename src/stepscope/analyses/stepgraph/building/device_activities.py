@@ -36,6 +36,7 @@ class GraphActivities:
         launch: int64[n], the launching events, -1 if not recorded.
         called: int64[n], start of the launching call; their own where it is not recorded.
         thread: int32[n], track of that call, -1 if not recorded.
+        op: int64[n], the operator around that call, which may be on another thread; -1 if not recorded.
         kind: int8[n].
         blocking: bool[n], copies that the host waited for.
         in_graph: bool[n].
@@ -49,6 +50,7 @@ class GraphActivities:
     launch: Ids
     called: Times
     thread: NDArray[np.int32]
+    op: Ids
     kind: NDArray[np.int8]
     blocking: NDArray[np.bool_]
     in_graph: NDArray[np.bool_]
@@ -65,5 +67,5 @@ def read_activities(trace: Trace, selection: GraphSteps) -> GraphActivities:
     blocking[blocking_copies(trace)] = True
     return GraphActivities(
         work.event[at], work.track[at], work.ts[at], ends[at], work.step[at], work.launch[at], called[at],
-        work.thread[at], _KINDS[work.kind[at]], blocking[at], work.in_graph[at],
+        work.thread[at], work.op[at], _KINDS[work.kind[at]], blocking[at], work.in_graph[at],
     )  # fmt: skip

@@ -11,7 +11,7 @@ from stepscope.analyses.stepgraph.building import device_activities
 from stepscope.analyses.stepgraph.building.device_activities import GraphActivities
 from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model.events.columns import Spans, named, on_host
-from stepscope.model.intervals import Intervals
+from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
 _REDUCING = ("all_reduce", "reduce_scatter", "reduce")
@@ -47,12 +47,13 @@ def purposes(trace: Trace, selection: GraphSteps, activities: GraphActivities) -
     at = np.flatnonzero(passing & (spans.dur > 0) & (spans.ts >= selection.starts[0]) & (spans.ts < selection.ends[-1]))
     at = at[on_host(trace, spans.track[at])]
     track, ts = spans.track[at], spans.ts[at]
+    callers, called = _callers(spans, activities)
     backward = np.zeros(activities.ts.size, np.bool_)
     for thread in np.unique(track).tolist():
         its = track == thread
-        mine = np.flatnonzero((activities.thread == thread) & (activities.kind == device_activities.COMPUTE))
+        mine = np.flatnonzero((callers == thread) & (activities.kind == device_activities.COMPUTE))
         passed = Intervals.union_of(ts[its], ts[its] + spans.dur[at[its]])
-        backward[mine] = passed.at(activities.called[mine])
+        backward[mine] = passed.at(called[mine])
     known = trace.columns(_COLLECTIVES_SQL)
     size = np.zeros(activities.ts.size, np.int64)
     reducing, gathering = np.zeros_like(backward), np.zeros_like(backward)
@@ -63,6 +64,16 @@ def purposes(trace: Trace, selection: GraphSteps, activities: GraphActivities) -
         size[found] = known["bytes"][at[found]]
         reducing, gathering = found & np.isin(kind, _REDUCING), found & np.isin(kind, _GATHERING)
     return Purposes(backward, reducing, gathering, size)
+
+
+def _callers(spans: Spans, activities: GraphActivities) -> tuple[NDArray[np.int32], Times]:
+    """The thread that asked for each activity, and when: that of its operator, where another thread launches."""
+    row = spans.rows(activities.op)
+    elsewhere = (row >= 0) & (spans.track[row] != activities.thread)
+    return (
+        np.where(elsewhere, spans.track[row], activities.thread),
+        np.where(elsewhere, spans.ts[row], activities.called),
+    )
 
 
 def _is_backward(name: str) -> bool:
