@@ -14,7 +14,7 @@ class Label:
 
     Attributes:
         path: Recording, relative to the folder of the labels.
-        mode: training, inference, serving, micro, memory, other or unknown.
+        mode: training, inference, serving, micro, memory, other or unknown; None where the expert did not say.
         steps: Number of steps; None where an average step would mean nothing.
         first: Acceptable families of the first finding; `none` accepts silence.
         say: One of these words belongs on the page.
@@ -24,7 +24,7 @@ class Label:
     """
 
     path: str
-    mode: str
+    mode: str | None
     steps: int | None
     first: tuple[str, ...]
     say: tuple[str, ...]
@@ -37,5 +37,5 @@ def labels(folder: Path) -> Iterator[Label]:
     """The labels in `labels-*.json` of a folder, in the order of the files."""
     for file in sorted(folder.glob("labels-*.json")):
         for row in json.loads(file.read_text(encoding="utf-8")):
-            values = (row[one.name] for one in fields(Label))
+            values = (row.get(one.name) for one in fields(Label))
             yield Label(*(tuple(value) if isinstance(value, list) else value for value in values))
