@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from stepscope.model.errors import UserError
 from stepscope.model.tables import TABLES
@@ -14,6 +17,7 @@ from stepscope.model.trace import Trace
 from stepscope.reports.build import build_report
 from stepscope.reports.json import lines
 from stepscope.web.app import create_app
+from stepscope.web.asked import BadRequestError, posted
 from stepscope.web.routes.flame import largest_frames
 from stepscope.web.routes.query import answer
 
@@ -127,6 +131,40 @@ def test_a_query_ends_at_its_limits(trace: Trace) -> None:
     assert (len(few["rows"]), few["more"]) == (10, True)
     with pytest.raises(UserError, match="stopped after"):
         answer(trace, "SELECT count(*) FROM range(100000000000)", seconds=0.2)
+
+
+def test_a_query_may_use_so_much_memory(trace: Trace) -> None:
+    with pytest.raises(UserError, match="more memory than 200 MB"):
+        answer(trace, "SELECT repeat('x', 1000000000)", memory_mb=200)
+    assert answer(trace, "SELECT 1 AS one")["rows"] == [[1]], "the limit is taken back"
+
+
+def test_long_values_of_a_query_are_cut(trace: Trace) -> None:
+    found = answer(trace, "SELECT repeat('x', 100000) AS text, range(100000) AS list, [1, 2] AS few")
+    [[text, numbers, few]] = found["rows"]
+    assert (len(text), len(numbers), few) == (20_000, 20_000, [1, 2])
+    many = answer(trace, "SELECT repeat('x', 20000) AS text FROM range(2000)")
+    assert (len(many["rows"]), many["more"]) == (800, True), "16 million characters are sent"
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 200_000, b"\xff", b'{"sql": }'])
+def test_a_body_that_is_no_json_is_a_sentence(client: TestClient, body: bytes) -> None:
+    found = client.post("/api/query", content=body)
+    assert (found.status_code, found.json()["error"]) == (400, "the request is no JSON")
+
+
+def test_a_body_that_is_too_long_is_not_read() -> None:
+    read = 0
+
+    async def receive() -> Message:
+        nonlocal read
+        read += 65_536
+        return {"type": "http.request", "body": b" " * 65_536, "more_body": True}
+
+    request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+    with pytest.raises(BadRequestError, match="a request may bring 600,000 bytes"):
+        asyncio.run(posted(request, 600_000))
+    assert read < 700_000
 
 
 def test_the_schema(client: TestClient) -> None:

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from queue import Empty, Full, Queue
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.model.errors import StepscopeError, UserError
 from stepscope.model.process.leaving import leave
+from stepscope.model.process.memory_limit import is_out_of_memory, memory_limited
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,18 +123,14 @@ def answer(trace: Trace, sql: str, *, timeout: float, memory_mb: int) -> Iterato
     from stepscope.model.process.sandbox import failure
 
     found: Answer | None = None
-    with _memory_limited(memory_mb):
+    with memory_limited(memory_mb):
         try:
             found = Answer(trace, sql, timeout)
             yield found
         except duckdb.PermissionException as error:
             raise UserError("queries reach no files and no network", hint="only the tables of the trace") from error
-        except (MemoryError, duckdb.OutOfMemoryException) as error:
-            raise _too_large(memory_mb) from error
-        except duckdb.Error as error:
-            if "bad_alloc" in str(error) or "allocat" in str(error):
-                raise _too_large(memory_mb) from error
-            raise failure(error) from error
+        except (MemoryError, duckdb.Error) as error:
+            raise (_too_large(memory_mb) if is_out_of_memory(error) else failure(error)) from error
         finally:
             if found is not None:
                 found.stop()
@@ -143,27 +139,3 @@ def answer(trace: Trace, sql: str, *, timeout: float, memory_mb: int) -> Iterato
 def _too_large(memory_mb: int) -> UserError:
     limit = f" than {memory_mb:,} MB" if memory_mb else " than there is"
     return UserError(f"the query needs more memory{limit}", hint="ask for less at a time, or raise --memory")
-
-
-@contextmanager
-def _memory_limited(megabytes: int) -> Iterator[None]:
-    """Let this process have so much more memory than it has. Functions of DuckDB take some beyond its own limit."""
-    if not megabytes or sys.platform != "linux":
-        yield
-        return
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    used = next(
-        int(line.split()[1]) << 10
-        for line in Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
-        if line.startswith("VmData:")
-    )
-    limit = used + (megabytes << 20)
-    if before[0] != resource.RLIM_INFINITY:
-        limit = min(limit, before[0])
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from starlette.requests import Request
 
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
+
+
+class BadRequestError(UserError):
+    """A request that no page of stepscope sends: answered with status 400."""
+
+
+async def posted(request: Request, most: int) -> Any:
+    """The JSON that a request brings; what is longer than `most` bytes is not read.
+
+    Raises:
+        BadRequestError: It is longer, or no JSON.
+    """
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise BadRequestError(f"a request may bring {most:,} bytes", hint="ask for less at a time")
+    try:
+        return json.loads(bytes(body))
+    except (ValueError, RecursionError) as error:
+        raise BadRequestError("the request is no JSON", hint='send {"sql": "SELECT ..."}') from error
 
 
 def number(request: Request, name: str, default: int | None = None) -> int | None:
