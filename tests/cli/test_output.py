@@ -14,13 +14,52 @@ from pathlib import Path
 import pytest
 
 from stepscope.cli.main import run
-from stepscope.cli.output import check_output, text_output, writing, writing_folder
+from stepscope.cli.output import check_distinct, check_output, text_output, writing, writing_folder
+from stepscope.demo import recording
 from stepscope.model.errors import UserError
 
 
 def write(path: Path, text: str = "done", inputs: tuple[Path, ...] = ()) -> None:
     with text_output(path, inputs) as out:
         out.write(text)
+
+
+@pytest.mark.parametrize(
+    ("json", "markdown", "refused"),
+    [("r.txt", "r.txt", True), ("r.txt", "link.txt", True), ("r.txt", "./r.txt", True), ("-", "-", True),
+     ("-", "/dev/stdout", True), ("r.txt", "r.md", False), ("-", "r.md", False), ("/dev/null", "/dev/null", False)],
+)  # fmt: skip
+def test_outputs_that_would_overwrite_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, json: str, markdown: str, refused: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link.txt").symlink_to("r.txt")
+    outputs = {"json": Path(json), "markdown": Path(markdown)}
+    if not refused:
+        check_distinct(outputs)
+        return
+    with pytest.raises(UserError, match="--json and --markdown both write to") as error:
+        check_distinct(outputs)
+    assert "its own" in error.value.hint
+
+
+def test_a_terminal_that_knows_only_ascii_gets_plain_characters() -> None:
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    with recording() as demo:
+        command = [sys.executable, "-m", "stepscope", "analyze", str(demo)]
+        text = subprocess.run(command, capture_output=True, check=True, env=environment).stdout.decode("ascii")
+    assert " - " in text.splitlines()[1]
+    assert "\\x" not in text
+    assert "\\u" not in text
+
+
+def test_content_of_a_recording_stays_exact_where_only_ascii_is_known() -> None:
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    sql = "SELECT '5 ' || chr(181) || 's ' || chr(183) AS t"
+    with recording() as demo:
+        command = [sys.executable, "-m", "stepscope", "query", str(demo), sql, "--format", "csv"]
+        text = subprocess.run(command, capture_output=True, check=True, env=environment).stdout.decode("ascii")
+    assert text.split() == ["t", "5", "\\xb5s", "\\xb7"]
 
 
 def test_a_file_appears_at_once_or_not_at_all(tmp_path: Path) -> None:

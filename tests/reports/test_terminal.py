@@ -91,6 +91,20 @@ def test_colour_only_where_there_is_a_terminal() -> None:
     assert "\x1b[" in out.getvalue()
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("value", "plain"), [("1", True), ("", False)])
+def test_no_escapes_where_no_color_is_set(monkeypatch: pytest.MonkeyPatch, value: str, plain: bool) -> None:
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    out = Terminal()
+    terminal.write(sample_report(), out, width=80)
+    assert ("\x1b" not in out.getvalue()) == plain
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("width", [40, 120])
 def test_hostile_names_are_harmless(name: str, width: int) -> None:

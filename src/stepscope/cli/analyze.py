@@ -63,10 +63,11 @@ def analyze(
     wanted = {kind: path for kind, path in files.items() if path is not None}
     from stepscope.cli.ahead import import_ahead
     from stepscope.cli.opening import open_input, progress
-    from stepscope.cli.output import check_output
+    from stepscope.cli.output import check_distinct, check_output
     from stepscope.cli.speed import with_few_heaps
     from stepscope.rules import settings
 
+    check_distinct(wanted)
     for path in wanted.values():
         check_output(path, paths)
     given = _given(groups)

@@ -18,6 +18,7 @@ from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.cli.page.view import view
+from stepscope.cli.plain_characters import show_plainly
 from stepscope.cli.query import query
 from stepscope.cli.recording.doctor import doctor
 from stepscope.cli.recording.parse_ascend import parse_ascend
@@ -90,10 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str], *, debug: bool = False) -> int:
     """Run the command line; returns the exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure:
-            reconfigure(errors="backslashreplace")
+    show_plainly()
     try:
         status = app(list(arguments), standalone_mode=False, obj=debug)
         sys.stdout.flush()

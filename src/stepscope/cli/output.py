@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
@@ -53,6 +53,26 @@ def check_output(path: Path | None, inputs: Sequence[Path] = ()) -> None:
             _check_folder(path.resolve().parent)
             if not os.access(path, os.W_OK):
                 raise PermissionError(13, "Permission denied", str(path))
+
+
+def check_distinct(outputs: Mapping[str, Path]) -> None:
+    """Refuse outputs of which one would overwrite another.
+
+    Args:
+        outputs: The options of the command line without their dashes, each with where it is to write.
+
+    Raises:
+        UserError: Two of them lead to the same file, or to standard output.
+    """
+    places: dict[str, str] = {}
+    for option, path in outputs.items():
+        descriptor = 1 if path == STDOUT else _descriptor(path)
+        place = str(path.resolve()) if descriptor is None else f"descriptor {descriptor}"
+        if place in places and not _is_special(path):
+            raise UserError(
+                f"--{places[place]} and --{option} both write to {path}", hint="give each a name of its own"
+            )
+        places[place] = option
 
 
 @contextmanager

@@ -60,6 +60,7 @@ def query(
     from stepscope.cli.answer import answer
     from stepscope.cli.opening import open_input
     from stepscope.cli.output import STDOUT, check_output, text_output, writing
+    from stepscope.cli.plain_characters import show_plainly
     from stepscope.model.errors import UserError
 
     if output == STDOUT:
@@ -74,6 +75,7 @@ def query(
                 with writing(output, [path]) if output else results.binary_stdout() as target:
                     results.write_parquet(batches, target)
             else:
+                show_plainly(recorded=format is not ResultFormat.table)
                 with text_output(output, [path]) as out:
                     results.WRITERS[format.value](batches, out)
     if output is not None:

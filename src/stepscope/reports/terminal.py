@@ -44,7 +44,10 @@ def write(report: Contents, file: IO[str], *, top: int = 10, width: int | None =
 
 def write_page(page: Outline, file: IO[str], *, width: int | None = None) -> None:
     """Print a page to a file: in colour if it is a terminal, as plain text if not."""
-    console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
+    console = Console(
+        file=file, width=width, highlight=False, emoji=False, markup=False,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )  # fmt: skip
     if width is None and (console.width < _NARROWEST or not (console.is_terminal or "COLUMNS" in os.environ)):
         console.width = _PIPED
     console.print(Page(page))

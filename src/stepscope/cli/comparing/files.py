@@ -14,10 +14,11 @@ def wanted_files(given: Mapping[str, Path | None], inputs: Sequence[Path]) -> di
     Raises:
         UserError: A file can't be written, is an input, or would be a workbook on standard output.
     """
-    from stepscope.cli.output import STDOUT, check_output
+    from stepscope.cli.output import STDOUT, check_distinct, check_output
     from stepscope.model.errors import UserError
 
     wanted = {kind: path for kind, path in given.items() if path is not None}
+    check_distinct(wanted)
     for kind, path in wanted.items():
         if kind == "xlsx" and path == STDOUT:
             raise UserError("a workbook can't be written to standard output", hint="give --xlsx a file name")

@@ -32,11 +32,11 @@ def memory_limited(megabytes: int) -> Iterator[None]:
         return
     import resource
 
-    _begin(resource, megabytes)
+    _set_limit(resource, megabytes)
     try:
         yield
     finally:
-        _end(resource)
+        _take_back(resource)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -49,7 +49,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     return any(word in str(error) for word in ("bad_alloc", "allocat", "Out of Memory"))
 
 
-def _begin(resource: ModuleType, megabytes: int) -> None:
+def _set_limit(resource: ModuleType, megabytes: int) -> None:
     global _before, _running
     with _LOCK:
         _running += 1
@@ -62,7 +62,7 @@ def _begin(resource: ModuleType, megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, _before[1]))
 
 
-def _end(resource: ModuleType) -> None:
+def _take_back(resource: ModuleType) -> None:
     global _running
     with _LOCK:
         _running -= 1
