@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # and tests start some hundreds. Images of containers often turn that off.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test torch series lint bench page setup clean
+.PHONY: demo test torch series lint bench page native setup clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope demo
@@ -33,6 +33,24 @@ lint: $(VENV)/.tools
 page:
 	cd page && npm ci --silent && npm run --silent check && npm run --silent build
 
+# Builds the compiled functions from their C sources; what is built is committed. The compiler comes from PyPI.
+NATIVE := src/stepscope/native
+OBJECTS := $(patsubst $(NATIVE)/source/%.c,build/native/%.o,$(sort $(wildcard $(NATIVE)/source/*.c)))
+ZIG := $(BIN)/python -m ziglang
+
+native: $(VENV)/.compiler
+	@$(MAKE) --no-print-directory --always-make $(NATIVE)/functions.wasm
+
+$(NATIVE)/functions.wasm: $(OBJECTS)
+	$(ZIG) wasm-ld --no-entry --strip-all --stack-first -z stack-size=65536 --max-memory=1073741824 \
+		--export=__heap_base -o $@ $(OBJECTS)
+	chmod 644 $@
+
+build/native/%.o: $(NATIVE)/source/%.c
+	@mkdir -p $(@D)
+	$(ZIG) cc --target=wasm32-freestanding -std=c11 -O3 -g0 -fwrapv -msimd128 -mbulk-memory -nostdlib \
+		-ffreestanding -Wall -Wextra -Werror -c -o $@ $<
+
 # Against HTA, ranks per second and the first process's memory, against msprof-analyze, and the page.
 bench: $(VENV)/.tools
 	$(BIN)/python -m bench $(ARGS)
@@ -53,6 +71,10 @@ $(VENV)/.tools: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group test --group lint
 	touch $@
 
+$(VENV)/.compiler: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group native
+	touch $@
+
 $(VENV)-torch/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-torch
 	$(VENV)-torch/bin/python -m pip install --quiet --upgrade "pip>=25.1"
@@ -60,4 +82,4 @@ $(VENV)-torch/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-torch page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-torch build page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
