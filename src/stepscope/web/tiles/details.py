@@ -29,12 +29,6 @@ SELECT "group", seq, collective, bytes, dtype, world_size, ranks, transfer_ns FR
     "inputs": 'SELECT shapes, dtypes, strides, "values", sequence, module FROM op_inputs WHERE event = ?',
 }
 _METRICS_SQL: Final = "SELECT metric, value FROM kernel_metrics WHERE event = ? ORDER BY metric"
-_AROUND_SQL: Final = """
-WITH RECURSIVE around(id, parent, level) AS (
-    SELECT id, parent, 0 FROM spans WHERE id = ?
-    UNION ALL SELECT s.id, s.parent, level + 1 FROM spans s JOIN around a ON s.id = a.parent WHERE level < 200
-) SELECT id FROM around WHERE level > 0 ORDER BY level
-"""
 
 
 def details_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
@@ -51,7 +45,8 @@ def details_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
     if not rows:
         raise UserError(f"rank {rank} has no event {event}")
     [row] = rows
-    stack, related = _stack(trace, event), _related(trace, event)
+    around = [("inside", one) for one in timeline.around(rank, event)]
+    stack, related = _stack(trace, event), [*_related(trace, event), *around]
     known = briefs(timeline, rank, [event, *(one for _, one in related)])
     return {
         "event": known[event],
@@ -112,5 +107,4 @@ def _related(trace: Trace, event: int) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     for row in trace.rows("SELECT launch, op, module, graph FROM kernels WHERE event = ?", [event]):
         found += [(name, row[name]) for name in ("launch", "op", "module", "graph") if row[name] is not None]
-    around = [row["id"] for row in trace.rows(_AROUND_SQL, [event])]
-    return [("operator" if what == "op" else what, one) for what, one in found] + [("inside", one) for one in around]
+    return [("operator" if what == "op" else what, one) for what, one in found]

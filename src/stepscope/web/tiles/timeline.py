@@ -20,6 +20,7 @@ from stepscope.web.tiles.clock import Axis, axis_of, extent_of
 from stepscope.web.tiles.kept import Kept
 from stepscope.web.tiles.lines import CounterLine, line_of
 from stepscope.web.tiles.names import ShortNames
+from stepscope.web.tiles.parents import Parents
 from stepscope.web.tiles.pyramid import COARSEST, Pyramid
 from stepscope.web.tiles.reading import events_of, layers_of
 from stepscope.web.tiles.saved import Saved
@@ -203,6 +204,18 @@ class Timeline:
     def _line(self, track: TimelineTrack) -> CounterLine:
         line = line_of(self.ranks[track.rank].for_thread(), track)
         return replace(line, ts=line.ts + self.axis.shift[track.rank])
+
+    def around(self, rank: int, event: int) -> list[int]:
+        """Ids of what is around an event of a thread, from the nearest to the outermost."""
+        return self._kept.value(("parents", rank), lambda: self._parents(rank)).around(event)
+
+    def _parents(self, rank: int) -> Parents:
+        saved = self._saved[rank]
+        if (arrays := saved.load("parents")) is None:
+            made = Parents.read(self.ranks[rank].for_thread())
+            saved.save(made.to_arrays(), "parents")
+            return made
+        return Parents(arrays["of"])
 
     def _step_names(self, track: TimelineTrack) -> list[str]:
         rows = self.ranks[track.rank].rows("SELECT name FROM steps WHERE source <> 'whole'")
