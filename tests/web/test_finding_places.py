@@ -122,6 +122,9 @@ def test_of_a_snapshot_the_allocation_the_moment_and_blocks(chromium: browser.Br
         assert page.run("document.querySelector('.details p').textContent").endswith("never freed")
         follow(page, moment)
         page.eventually("!!document.querySelector('.live h2')")
+        # Marks of the pointer lie in what scrolls, not below the end of the document.
+        page.run("document.querySelector('main').scrollTo(0, 1e6)")
+        assert page.run("document.scrollingElement.scrollHeight <= innerHeight")
         when = max(table(address, "cache_flushes"), key=lambda row: row["bytes"])["ts"]
         before = max(row["seq"] for row in table(address, "allocator_timeline") if row["ts"] <= when)
         assert page.run("[...document.querySelectorAll('.moment output')].at(-1).textContent").endswith(

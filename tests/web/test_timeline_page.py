@@ -84,6 +84,54 @@ def test_the_keyboard_alone_zooms_moves_and_reads_events(chromium: browser.Brows
     page.close()
 
 
+def test_what_is_drawn_of_an_event_is_shown_before_the_server_answers(
+    chromium: browser.Browser, demo_page: str
+) -> None:
+    page = timeline(chromium, demo_page)
+    page.run("document.querySelector('.tl-main').focus()")
+    page.press("Enter")
+    page.eventually("!!document.querySelector('.tl-panel h2')")
+    first = page.run("stepscopeTimeline.selected.value.id")
+    page.run("window.fetch = () => new Promise(() => {})")
+    page.press("ArrowRight")
+    page.eventually(f"stepscopeTimeline.selected.value.id !== {first}")
+    page.eventually("document.querySelector('.tl-panel [role=status]')?.textContent.startsWith('Reading')")
+    assert page.run(LOOK) == page.run("stepscopeTimeline.selected.value.name")
+    assert page.run("[...document.querySelectorAll('.tl-facts dt')].map(one => one.textContent)") == [
+        "start", "duration", "category", "on",
+    ]  # fmt: skip
+    page.close()
+
+
+def test_escape_closes_what_lies_over_the_tracks_first(chromium: browser.Browser, demo_page: str) -> None:
+    page = timeline(chromium, demo_page, "#/timeline?rank=0&event=138")
+    page.eventually("!!stepscopeTimeline.selected.value")
+    page.run("document.querySelector('.tl-main').focus()")
+    page.press("?")
+    page.eventually("!!document.querySelector('.tl-help')")
+    page.press("Escape")
+    page.eventually("!document.querySelector('.tl-help')")
+    page.run("document.querySelector('.tl-menu summary').focus()")
+    page.run("document.querySelector('.tl-menu').open = true")
+    page.press("Escape")
+    assert page.run("[document.querySelector('.tl-menu').open, document.activeElement.textContent]") == [False, "Flows"]
+    assert page.run("!!stepscopeTimeline.selected.value"), "the event is given up last"
+    page.press("Escape")
+    page.eventually("!stepscopeTimeline.selected.value")
+    page.close()
+
+
+def test_the_search_zooms_to_what_it_finds(chromium: browser.Browser, demo_page: str) -> None:
+    page = timeline(chromium, demo_page)
+    whole = page.run("stepscopeTimeline.view.to - stepscopeTimeline.view.from")
+    page.run("stepscopeTimeline.search.value = 'nvjet'")
+    page.eventually("!document.querySelector('.tl-find [type=submit]').disabled")
+    page.run("document.querySelector('.tl-find').requestSubmit()")
+    page.eventually("!!stepscopeTimeline.selected.value && !!stepscopeTimeline.details.value")
+    assert page.run("stepscopeTimeline.view.to - stepscopeTimeline.view.from") < whole / 20
+    page.close()
+
+
 def test_a_drag_selects_a_pin_stays_and_the_table_says_what_is_drawn(chromium: browser.Browser, demo_page: str) -> None:
     page = timeline(chromium, demo_page)
     for kind, x in (("mousePressed", 600), ("mouseMoved", 700), ("mouseReleased", 760)):

@@ -50,7 +50,15 @@ function FlowMenu({ board }: { board: Board }) {
     board.redraw();
   };
   return (
-    <details class="tl-menu">
+    <details
+      class="tl-menu"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !event.currentTarget.open) return;
+        event.stopPropagation();
+        event.currentTarget.open = false;
+        event.currentTarget.querySelector("summary")?.focus();
+      }}
+    >
       <summary>Flows</summary>
       <div>
         {FLOW_KINDS.map((kind) => (

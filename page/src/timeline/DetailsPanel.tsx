@@ -7,7 +7,7 @@ import type { Brief } from "./types";
 /** Everything that is recorded of the chosen event, and what it belongs to. */
 export function DetailsPanel({ board }: { board: Board }) {
   const found = board.details.value;
-  if (!found) return <p class="aside">Click an event, or press Enter, to see what is recorded of it.</p>;
+  if (!found) return <Drawn board={board} />;
   const { event } = found;
   const fit = () => {
     board.view.fit(event.start, event.start + (event.dur ?? 0));
@@ -18,13 +18,7 @@ export function DetailsPanel({ board }: { board: Board }) {
     <div class="tl-details">
       <div>
         <h2>{found.name}</h2>
-        <dl class="tl-facts">
-          <dt>start</dt><dd>{moment(event.start - found.shift)}</dd>
-          <dt>duration</dt><dd>{event.dur === null ? "not recorded" : moment(event.dur)}</dd>
-          <dt>category</dt><dd>{event.category}</dd>
-          <dt>on</dt><dd>rank {event.rank}, {found.thread}</dd>
-          {event.step === null ? null : [<dt>step</dt>, <dd>{event.step}</dd>]}
-        </dl>
+        <Facts event={event} shift={found.shift} thread={found.thread} />
         <div class="tl-actions">
           <button type="button" onClick={fit}>Zoom to it</button>
           <button type="button" onClick={() => board.select(event.rank, event.start, event.start + Math.max(event.dur ?? 1, 1))}>Select its time</button>
@@ -50,6 +44,34 @@ export function DetailsPanel({ board }: { board: Board }) {
         </div>
       ) : null}
     </div>
+  );
+}
+
+/** What is drawn of the chosen event, until the rest comes. */
+function Drawn({ board }: { board: Board }) {
+  const event = board.selected.value;
+  if (!event) return <p class="aside">Click an event, or press Enter, to see what is recorded of it.</p>;
+  const thread = event.track === null ? "" : (board.info.tracks[event.track]?.label ?? "");
+  return (
+    <div class="tl-details">
+      <div>
+        <h2>{visible(event.name)}</h2>
+        <Facts event={event} shift={board.shiftOf(event.rank)} thread={thread} />
+        <p class="aside" role="status">{board.said.value || "Reading what is recorded of it …"}</p>
+      </div>
+    </div>
+  );
+}
+
+function Facts({ event, shift, thread }: { event: Brief; shift: number; thread: string }) {
+  return (
+    <dl class="tl-facts">
+      <dt>start</dt><dd>{moment(event.start - shift)}</dd>
+      <dt>duration</dt><dd>{event.dur === null ? "not recorded" : moment(event.dur)}</dd>
+      <dt>category</dt><dd>{event.category}</dd>
+      <dt>on</dt><dd>rank {event.rank}, {thread}</dd>
+      {event.step === null ? null : [<dt>step</dt>, <dd>{event.step}</dd>]}
+    </dl>
   );
 }
 

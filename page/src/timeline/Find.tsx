@@ -23,7 +23,7 @@ export function Find({ board, input }: { board: Board; input: RefObject<HTMLInpu
       const found = await getJson<Found>(`api/timeline/search?${query}`);
       const count = `${found.count.toLocaleString("en-US")} ${found.count === 1 ? "event" : "events"}`;
       said.value = found.found || !found.count ? count : `${count}, none ${direction === "next" ? "later" : "earlier"}`;
-      if (found.found) await board.choose(found.found.rank, found.found.id, "reveal");
+      if (found.found) await board.choose(found.found.rank, found.found.id, "fit", found.found);
     } catch (error) {
       said.value = error instanceof Refused ? error.message : "the search failed";
     }

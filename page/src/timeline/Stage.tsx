@@ -4,7 +4,7 @@ import { dark } from "../shell/theme";
 import type { Board, Stage as Drawn } from "./board";
 import { fit } from "./canvas";
 import { dragging } from "./drag";
-import { hitAt, type Hit } from "./hit";
+import { briefOf, hitAt, type Hit } from "./hit";
 import { Labels } from "./Labels";
 import { heightOf, laneBox, type Row } from "./rows";
 import { needed, Scene } from "./scene";
@@ -101,7 +101,7 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
       return;
     }
     if (track.source === "steps") board.select(track.rank, hit.start, hit.start + hit.span);
-    else if (hit.form === "event") void board.choose(track.rank, hit.event);
+    else if (hit.form === "event") void board.choose(track.rank, hit.event, "stay", briefOf(hit, track, board.info.kinds));
     else if (hit.form === "run") {
       board.view.fit(hit.start, hit.start + hit.span, 0.3);
       board.redraw();

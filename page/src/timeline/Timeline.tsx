@@ -62,6 +62,11 @@ function Opened({ board }: { board: Board }) {
     first: () => first(board),
     find: () => find.current?.focus(),
     help: () => (help.value = !help.value),
+    close: () => {
+      const shown = help.value;
+      help.value = false;
+      return shown;
+    },
   });
   const chosen = board.selected.value;
   return (

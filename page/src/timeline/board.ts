@@ -38,7 +38,7 @@ export class Board {
   readonly allFlows = signal(false);
   readonly search = signal("");
   readonly error = signal<Refused | null>(null);
-  /** What a screen reader is told. */
+  /** What is said where the rest of what is known of the chosen event should be. */
   readonly said = signal("");
   /** Counts whenever the window or the tiles change, at most once per drawn image. */
   readonly moved = signal(0);
@@ -157,9 +157,15 @@ export class Board {
     this.redraw();
   }
 
-  /** Choose an event, by its rank and id, and show what is known of it. */
-  async choose(rank: number, event: number, how: "stay" | "bring up" | "reveal" | "fit" = "stay"): Promise<void> {
+  /** Choose an event, by its rank and id, and show what is known of it; what is drawn of it already is shown at once. */
+  async choose(rank: number, event: number, how: "stay" | "bring up" | "reveal" | "fit" = "stay", drawn: Brief | null = null): Promise<void> {
     const mine = ++this.choices;
+    if (drawn) {
+      [this.selected.value, this.details.value, this.flows.value] = [drawn, null, []];
+      this.bottom.value = "details";
+      this.said.value = "";
+      this.redraw();
+    }
     try {
       const found = await getJson<Details>(`${this.at}api/timeline/event?rank=${rank}&event=${event}`);
       if (mine !== this.choices) return;
@@ -177,7 +183,9 @@ export class Board {
       if (this.selected.value === found.event) this.flows.value = flows.flows;
       this.redraw();
     } catch (error) {
-      if (!offline && mine === this.choices) this.error.value = error instanceof Refused ? error : new Refused(String(error));
+      if (mine !== this.choices) return;
+      if (offline) this.said.value = "This file holds what is drawn of the event and no more; `stepscope view` shows the rest.";
+      else this.error.value = error instanceof Refused ? error : new Refused(String(error));
     }
   }
 

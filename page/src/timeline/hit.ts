@@ -4,6 +4,7 @@ import { LANE, SMALL, type Row } from "./rows";
 import type { TileStore } from "./store";
 import { needed } from "./scene";
 import { eventColumns, type Tile } from "./tiles";
+import type { Brief, TrackInfo } from "./types";
 import type { View } from "./view";
 
 export interface Hit {
@@ -21,6 +22,12 @@ export interface Hit {
   /** Of shares: ns by position in the server's list; of a line: its value. */
   shares: [number, number][];
   value: number | null;
+}
+
+/** What is drawn of an event, in the form in which the server tells of it. Kernels are drawn by class, as `kernel:gemm`. */
+export function briefOf(hit: Hit, track: TrackInfo, kinds: readonly string[]): Brief {
+  const category = (kinds[hit.kind] ?? "").split(":")[0] ?? "";
+  return { rank: track.rank, id: hit.event, name: hit.name, category, start: hit.start, dur: hit.span, step: null, track: track.index, lane: hit.lane };
 }
 
 type Extent = [number, number];

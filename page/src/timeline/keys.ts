@@ -18,7 +18,7 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["M", "set or remove a mark at the pointer, or at the chosen event"],
   ["/", "search names; Enter next, Shift + Enter previous"],
   ["P", "pin the chosen event's track, or take it down"],
-  ["Escape", "clear search, range, then event"],
+  ["Escape", "close a list like this, then clear search, range and event"],
   ["?", "this list"],
 ];
 
@@ -27,6 +27,8 @@ export interface Actions {
   first: () => void;
   find: () => void;
   help: () => void;
+  /** Close what lies over the tracks; whether anything did. */
+  close?: () => boolean;
 }
 
 /** Moves the window while a key is held; one step at a time for readers who want no motion. */
@@ -102,7 +104,9 @@ export function pressed(board: Board, held: Held, actions: Actions, event: Keybo
   else if (key === "p" && selected.value?.track !== null && selected.value) board.pin(selected.value.track as number);
   else if (key === "/") actions.find();
   else if (key === "?") actions.help();
-  else if (key === "Escape") board.clear();
+  else if (key === "Escape") {
+    if (!actions.close?.()) board.clear();
+  }
   else return false;
   return true;
 }

@@ -1,7 +1,7 @@
 /** From event to event by keyboard. */
 
 import type { Board } from "./board";
-import { entriesOf, neighbour, tilesOf } from "./hit";
+import { briefOf, entriesOf, neighbour, tilesOf } from "./hit";
 
 /** Choose the neighbour of the chosen event. */
 export function step(board: Board, way: "left" | "right" | "up" | "down"): void {
@@ -10,7 +10,7 @@ export function step(board: Board, way: "left" | "right" | "up" | "down"): void 
   if (!chosen || !row) return;
   const tiles = tilesOf(row, board.store, board.view, board.info.tile_bits, [board.info.first, board.info.last]);
   const next = neighbour(row, tiles, { start: chosen.start, lane: chosen.lane ?? 0 }, way);
-  if (next) void board.choose(chosen.rank, next.event, "reveal");
+  if (next && row.track) void board.choose(chosen.rank, next.event, "reveal", briefOf(next, row.track, board.info.kinds));
 }
 
 /** Choose the first event in view, of the first track that has one. */
