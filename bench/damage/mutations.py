@@ -1,17 +1,27 @@
-"""Ways to damage bytes: those that disks, networks and killed jobs have, and those that break what text must be."""
+"""Ways to damage bytes: those that disks, networks and killed jobs have, and those that break what text must be.
+
+Databases and tables are damaged in what they say, too: `structure`.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Final
 
+from bench.damage import structure
 from bench.damage.recordings import Recording
 
 Mutation = Callable[[bytearray, random.Random], None]
 
 #: After these, bytes are missing: what is left may be as good a recording as any, with fewer rows.
-REMOVING: Final = ("cut", "empty", "drop")
+REMOVING: Final = ("cut", "empty", "drop", *structure.REMOVING)
+#: What damages the structure of files, by the ends of their names; every other mutation of them is such a one.
+STRUCTURAL: Final = {
+    ".db": structure.mutate_database, ".sqlite": structure.mutate_database, ".csv": structure.mutate_table,
+}  # fmt: skip
+_OFTEN: Final = 0.5
 #: What a value is replaced by, or put beside one.
 _WORDS: Final = (
     b"NaN", b"-Infinity", b"1e999", b"-1", b"0", b"9223372036854775808", b"null", b"true", b'"x"', b"[]", b"{}", b"N/A",
@@ -104,6 +114,11 @@ def damaged(recording: Recording, number: int, seed: int) -> tuple[Recording, st
     said = []
     for _ in range(number):
         name = chance.choice(sorted(files))
+        structural = STRUCTURAL.get(PurePath(name).suffix)
+        done = structural(files[name], chance) if structural and chance.random() < _OFTEN else None
+        if done:
+            said.append(f"{done} in {name}")
+            continue
         mutation = chance.choice(MUTATIONS)
         mutation(files[name], chance)
         said.append(f"{mutation.__name__} in {name}")

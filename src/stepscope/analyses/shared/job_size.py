@@ -24,6 +24,7 @@ class JobSize:
         sources: Different inputs that the ranks were read from.
         used: Devices in use, counted for each rank.
         numbers: Different numbers of these devices.
+        least: Ranks that the job has at least, by the highest number of those at hand.
     """
 
     ranks: int
@@ -33,6 +34,7 @@ class JobSize:
     sources: int
     used: int
     numbers: int
+    least: int
 
     @classmethod
     def of(cls, recordings: Mapping[int, Recording], used: list[int | None]) -> JobSize:
@@ -47,6 +49,7 @@ class JobSize:
             len({recording.source for recording in every}),
             len(used),
             len(set(used)),
+            max(len(recordings), max(recordings, default=-1) + 1),
         )
 
 

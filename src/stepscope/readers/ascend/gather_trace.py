@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.readers.ascend.processes import Process
-from stepscope.readers.ascend.vocabulary import INVALID, call_category, call_name, device_kind, torch_category
+from stepscope.readers.ascend.vocabulary import call_category, call_name, device_kind, known_id, torch_category
 from stepscope.store.staging import Staging
 
 _HOST: Final = """
@@ -46,8 +46,8 @@ WHERE p.role = 'comm' AND l.plane IS NULL
 #: A part belongs to the last collective that started before it.
 _PARTS: Final = f"""
 INSERT INTO ascend_parts
-SELECT t.i, t.ts, t.dur, t.device, t.lane, t.plane, t.name, t.part_type, nullif(t.src, {INVALID}),
-    nullif(t.dst, {INVALID}), t.transport, t.link, t.size,
+SELECT t.i, t.ts, t.dur, t.device, t.lane, t.plane, t.name, t.part_type, {known_id("t.src")},
+    {known_id("t.dst")}, t.transport, t.link, t.size,
     CASE WHEN t.ts <= c.ts + coalesce(c.dur, 0) THEN c.i END
 FROM (
     SELECT s.*, p.device, l.lane, l.plane FROM ascend_spans s JOIN ascend_processes p USING (pid)

@@ -55,6 +55,9 @@ PARTS: Final = (
     "collective BIGINT)"
 )
 
+#: The collective of a task on a stream, where its export tells.
+TASK_COLLECTIVES: Final = "CREATE TABLE ascend_task_collectives (i BIGINT, collective BIGINT)"
+
 #: Inputs of operators as the profiler writes them.
 INPUTS: Final = (
     "CREATE TABLE ascend_inputs (i BIGINT, shapes VARCHAR, dtypes VARCHAR, stack VARCHAR, module VARCHAR, "
@@ -78,5 +81,5 @@ BLOCKS: Final = (
 
 def create(staging: Staging) -> None:
     """Create the tables."""
-    for statement in (HOST, DEVICE, COLLECTIVES, PARTS, INPUTS, HOST_FLOWS, COUNTERS, BLOCKS):
+    for statement in (HOST, DEVICE, COLLECTIVES, PARTS, TASK_COLLECTIVES, INPUTS, HOST_FLOWS, COUNTERS, BLOCKS):
         staging.connection.execute(statement)

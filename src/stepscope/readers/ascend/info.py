@@ -60,9 +60,14 @@ def framework(result: Result) -> Attributes:
 
 
 def world_size(metadata: dict[str, Any]) -> int | None:
-    """Number of ranks of the job as its training framework recorded it; None if it did not."""
+    """Number of ranks of the job as its training framework recorded it, else that of a group of all; None otherwise."""
     value = _dict(metadata.get("distributed_args")).get("world_size")
-    return value if type(value) is int and 0 < value < 2**31 else None
+    if type(value) is int and 0 < value < 2**31:
+        return value
+    groups = [sorted(set(ranks)) for _, ranks in groups_in(metadata).values()]
+    largest = max(groups, key=len, default=[])
+    is_all = len(largest) > 1 and largest == [*range(len(largest))] and all(set(g) <= set(largest) for g in groups)
+    return len(largest) if is_all else None
 
 
 def collection_window(info: dict[str, Any]) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from stepscope.readers.ascend.stage import stage, stage_collectives
 from stepscope.readers.ascend.sums import (
     gather_sums,
     observe_missing,
-    pairs_in_matrix,
+    sizes_in_matrix,
     sums_by_name,
     take_sums_for_events,
 )
@@ -50,8 +50,8 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     link(staging)
     stage(staging)
     members = add_groups(staging, found.metadata)
-    pairs = pairs_in_matrix(staging)
-    stage_collectives(staging, group_names(found.operations, members), members, sums_by_name(staging), pairs)
+    sizes = sizes_in_matrix(staging)
+    stage_collectives(staging, group_names(found.operations, members), members, sums_by_name(staging), sizes)
     _observe(staging, result)
     return Recording(
         source=str(source),
@@ -143,6 +143,6 @@ def _observe(staging: Staging, result: files.Result) -> None:
     if level in ("level0", "level_none"):
         staging.observe(
             "level-low", "info", 1, f"the profiler's level was {level}",
-            "calls of CANN, core types, counters and parts of collectives are missing; record with "
-            "profiler_level=ProfilerLevel.Level1",
+            f"{'' if result.database and not result.trace else 'calls of CANN, '}core types, shapes, counters and "
+            "transfers of collectives are missing; record with profiler_level=ProfilerLevel.Level1",
         )  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import pyarrow as pa
@@ -10,12 +12,11 @@ import pyarrow as pa
 from stepscope.model.bus import bus_factor
 from stepscope.readers.ascend.memory import stage_memory
 from stepscope.readers.ascend.sums import Sum
-from stepscope.readers.ascend.vocabulary import ELEMENT_BYTES, INVALID, operand_type, operation, part_kind
+from stepscope.readers.ascend.vocabulary import ELEMENT_BYTES, NONE_NAMES, known_id, operand_type, operation, part_kind
 from stepscope.store.staging import Staging
 
 #: Connections count from 0, correlations from 1.
-_CORRELATION: Final = f"CASE WHEN connection BETWEEN 0 AND 4611686018427387904 AND connection <> {INVALID} "\
-                      "THEN connection + 1 END"  # fmt: skip
+_CORRELATION: Final = f"try({known_id('connection')} + 1)"
 
 _HOST: Final = f"""
 INSERT INTO raw_events
@@ -49,7 +50,7 @@ JOIN names n USING (name)
 
 _KERNELS: Final = f"""
 INSERT INTO raw_kernels BY NAME
-SELECT i AS event, kind, coalesce(model NOT IN (0, {INVALID}), false) AS in_graph, op_type, core, o.dtype
+SELECT i AS event, kind, coalesce({known_id("model")} > 0, false) AS in_graph, op_type, core, o.dtype
 FROM ascend_device d LEFT JOIN ascend_operands o
     ON o.operands = d.operands AND o.hf32 IS NOT DISTINCT FROM d.hf32
 WHERE kind IN ('compute', 'comm', 'copy', 'set', 'sync')
@@ -67,20 +68,22 @@ SELECT i, CASE
 FROM ascend_device WHERE kind IN ('copy', 'set')
 """
 
-_COMM_TASKS: Final = """
+_COMM_TASKS: Final = f"""
 INSERT INTO comm_tasks
-SELECT p.i, p.collective, k.kind, p.plane, p.src::INTEGER, p.dst::INTEGER, nullif(p.transport, 'N/A'),
-    CASE WHEN p.link NOT IN ('N/A', 'INVALID_TYPE') THEN p.link END, p.bytes
+SELECT p.i, p.collective, k.kind, p.plane, try_cast(p.src AS INTEGER), try_cast(p.dst AS INTEGER),
+    CASE WHEN p.transport NOT IN {NONE_NAMES} THEN p.transport END,
+    CASE WHEN p.link NOT IN {NONE_NAMES} THEN p.link END, CASE WHEN p.bytes >= 0 THEN p.bytes END
 FROM ascend_parts p JOIN ascend_part_kinds k ON k.task_type = coalesce(p.task_type, p.name)
 ORDER BY p.i
 """
 
-#: Without planes (level 0) the tasks on streams are the parts. Their collective is not recorded: it is the one running
-#: at the time, unless several were.
+#: Without planes (level 0) the tasks on streams are the parts. Where their collective is not recorded, it is the one
+#: running at the time, unless several were.
 _COMM_TASKS_OF_STREAMS: Final = """
 INSERT INTO comm_tasks BY NAME
 SELECT d.i AS event, c.i AS collective, k.kind
-FROM ascend_device d JOIN ascend_part_kinds k ON k.task_type = coalesce(d.task_type, d.name)
+FROM (FROM ascend_device ANTI JOIN ascend_task_collectives USING (i)) d
+JOIN ascend_part_kinds k ON k.task_type = coalesce(d.task_type, d.name)
 ASOF JOIN (
     SELECT i, device, ts, ts + coalesce(dur, 0) AS stop, coalesce(max(ts + coalesce(dur, 0)) OVER (
         PARTITION BY device ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS others_stop
@@ -88,7 +91,12 @@ ASOF JOIN (
 ) c ON c.device IS NOT DISTINCT FROM d.device AND d.ts >= c.ts
 WHERE d.kind IN ('part', 'sync') AND k.kind IN ('wait', 'copy', 'reduce', 'send') AND d.ts < c.stop
     AND c.others_stop <= d.ts AND NOT EXISTS (FROM ascend_parts)
-ORDER BY d.i
+UNION ALL BY NAME
+SELECT d.i AS event, t.collective, k.kind
+FROM ascend_device d JOIN ascend_part_kinds k ON k.task_type = coalesce(d.task_type, d.name)
+JOIN ascend_task_collectives t USING (i)
+WHERE k.kind IN ('wait', 'copy', 'reduce', 'send')
+ORDER BY 1
 """
 
 _FLOWS: Final = """
@@ -106,6 +114,12 @@ ORDER BY 4
 """
 
 
+#: Parts name ranks by their place in the group: the highest one shows how many it has at least.
+_PEERS: Final = """
+SELECT collective, max(greatest(coalesce(src, 0), coalesce(dst, 0))) + 1 FROM ascend_parts
+WHERE collective IS NOT NULL AND src IS NOT NULL AND dst IS NOT NULL AND src < 1000000 AND dst < 1000000 GROUP BY 1
+HAVING max(greatest(src, dst)) > 0
+"""
 _NO_SUM: Final = Sum(None, None)
 
 
@@ -213,7 +227,7 @@ def stage_collectives(
     groups: dict[str, str],
     members: dict[str, list[int]],
     sums: dict[str, Sum],
-    pairs: frozenset[str] = frozenset(),
+    sizes: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Fill `collectives`.
 
@@ -222,8 +236,9 @@ def stage_collectives(
         groups: Names of groups by operation, and by the suffix of the name that operations contain.
         members: Ranks of groups by name.
         sums: The profiler's sums by operation.
-        pairs: Groups of two ranks whose ranks are not recorded.
+        sizes: Number of ranks of groups by name, at least, where the ranks are not recorded.
     """
+    peers = dict(staging.connection.execute(_PEERS).fetchall())
     rows = staging.connection.execute(
         "SELECT c.i, d.name, c.group_name, c.dtype, c.elements FROM ascend_collectives c "
         "JOIN ascend_device d USING (i) ORDER BY c.i"
@@ -232,9 +247,15 @@ def stage_collectives(
         name: []
         for name in ("event", "group", "seq", "collective", "bytes", "dtype", "world_size", "ranks", "transfer_ns")
     }
-    for event, name, group, dtype, elements in rows:
-        kind, ending, number = operation(name)
-        group = group or groups.get(name) or groups.get(ending or "") or ending or "default"
+    numbered = [(name, *operation(name)) for _, name, *_ in rows]
+    groups_of = [
+        group or groups.get(name) or groups.get(ending or "") or ending or "default"
+        for (name, _, ending, _), (_, _, group, *_) in zip(numbered, rows, strict=True)
+    ]
+    seen = dict(sizes)
+    for group, (event, *_) in zip(groups_of, rows, strict=True):
+        seen[group] = max(seen.get(group, 0), peers.get(event, 0))
+    for group, (name, kind, _, number), (event, _, _, dtype, elements) in zip(groups_of, numbered, rows, strict=True):
         ranks = members.get(group)
         width = ELEMENT_BYTES.get((dtype or "").upper())
         size = elements * width if width and elements is not None and elements < 2**56 else None
@@ -242,7 +263,7 @@ def stage_collectives(
         if size is None and summed.sent:
             factor = bus_factor(kind, len(ranks or ()))
             size = round(summed.sent / factor) if factor else None
-        world = len(ranks) if ranks else 2 if group in pairs else None
+        world = len(ranks) if ranks else seen[group] or None
         values = (event, group, number, kind, size, dtype, world, ranks, summed.moving)
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)

@@ -66,14 +66,14 @@ LEFT JOIN (SELECT op_type || ' ' || core AS subject, count(*) AS seen FROM ascen
 WHERE counted > coalesce(seen, 0) AND EXISTS (FROM ascend_device WHERE kind = 'compute' AND core IS NOT NULL)
 """
 
-#: The matrix numbers ranks by position in the group.
-_PAIRS: Final = r"""
-SELECT "group" FROM (
-    SELECT regexp_extract(subject, '@(\S+)', 1) AS "group",
-        unnest([regexp_extract(subject, ' (\d+)-\d+( |$)', 1), regexp_extract(subject, ' \d+-(\d+)( |$)', 1)]) AS rank
-    FROM recorded WHERE source = 'matrix' AND subject LIKE 'p2p %'
-) WHERE "group" <> '' AND rank <> '' GROUP BY 1
-HAVING count(DISTINCT rank) = 2 AND max(rank::INTEGER) = 1
+#: The matrix numbers ranks by position in the group: the highest one shows how many it has at least.
+_SIZES: Final = r"""
+SELECT "group", max(rank) + 1 FROM (
+    SELECT regexp_extract(subject, '@(\S+)', 1) AS "group", unnest([
+        try_cast(regexp_extract(subject, ' (\d+)-\d+( |$)', 1) AS INTEGER),
+        try_cast(regexp_extract(subject, ' \d+-(\d+)( |$)', 1) AS INTEGER)]) AS rank
+    FROM recorded WHERE source = 'matrix'
+) WHERE "group" <> '' AND rank < 1000000 GROUP BY 1 HAVING max(rank) > 0
 """
 
 _COLLECTIVES: Final = """
@@ -148,10 +148,9 @@ def observe_missing(staging: Staging) -> None:
     )  # fmt: skip
 
 
-def pairs_in_matrix(staging: Staging) -> frozenset[str]:
-    """Groups whose only recorded links are between their first and second rank."""
-    rows = staging.connection.execute(_PAIRS).fetchall()
-    return frozenset(group for (group,) in rows)
+def sizes_in_matrix(staging: Staging) -> dict[str, int]:
+    """Number of ranks of each group with recorded links, at least."""
+    return dict(staging.connection.execute(_SIZES).fetchall())
 
 
 def sums_by_name(staging: Staging) -> dict[str, Sum]:

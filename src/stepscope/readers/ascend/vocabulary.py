@@ -11,8 +11,12 @@ from typing import Final
 
 from stepscope.model import dtypes, runtime_names
 
-#: Value of unset ids.
+#: Value of unset ids of 32 bits.
 INVALID: Final = 2**32 - 1
+#: All values that stand for "none" where a number belongs: all bits of 32 or 64 (-1), or the largest number.
+NONE_IDS: Final = (-1, INVALID, 2**63 - 1)
+#: Texts that stand for "none" where a name belongs.
+NONE_NAMES: Final = ("N/A", "INVALID_TYPE", "RESERVED")
 
 _WAITS: Final = re.compile(r"event_?(wait|record)|notify|write_?value|^wait|^record|_wait_|barrier")
 _COPIES: Final = re.compile(r"memcpy|^pcie_dma|^sdma_sqe$|^kernel_memcpy")
@@ -42,6 +46,11 @@ _COLLECTIVES: Final = {
     "barrier": "barrier",
 }  # fmt: skip
 _OPERATION: Final = re.compile(r"^(?:hcom|hccl|hccs)_?([a-z]+)_*(\d{1,3})?_*(\d+)?", re.IGNORECASE)
+
+
+def known_id(column: str) -> str:
+    """SQL for an id; null for those that say that there is none."""
+    return f"CASE WHEN {column} >= 0 AND {column} NOT IN {NONE_IDS} THEN {column} END"
 
 
 def device_kind(task_type: str, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns
+from stepscope.readers.sqlite.losses import Losses
 
 _SUFFIXES: Final = (".parquet", ".arrow")
 
@@ -26,10 +27,12 @@ class FolderTables:
 
     Attributes:
         damage: What could not be read.
+        losses: What was left out though nothing is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
         self.damage: list[str] = []
+        self.losses = Losses()
         self._files = table_files(folder)
 
     def names(self) -> frozenset[str]:
@@ -50,14 +53,15 @@ class FolderTables:
         path = self._files.get(table)
         if path is None:
             return
+        self.losses.restart(table)
         types = columns.types()
         gathered: list[pa.Table] = []
         size = 0
         try:
             for batch in _parquet(path, types) if path.suffix == ".parquet" else _arrow(path):
-                gathered.append(
-                    pa.table({name: self._column(table, batch, name, kind) for name, kind in types.items()})
-                )
+                arrays = [self._column(table, batch, name, kind) for name, kind in types.items()]
+                converted = self.losses.finite(table, pa.record_batch(arrays, pa.schema(types)))
+                gathered.append(pa.Table.from_batches([converted]))
                 size += batch.num_rows
                 if size >= CHUNK_ROWS:
                     yield pa.concat_tables(gathered)
@@ -90,6 +94,7 @@ class FolderTables:
             # Identities are unsigned here and signed in SQLite, with the same 64 bits.
             return values.cast(kind, safe=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            self.losses.unfit[table, name] += batch.num_rows - values.null_count
             return pa.nulls(batch.num_rows, kind)
 
     def close(self) -> None:

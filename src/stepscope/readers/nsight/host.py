@@ -117,7 +117,7 @@ def load_api(loader: ExportLoader) -> None:
 def load_other_calls(loader: ExportLoader) -> None:
     """Stage all other calls on host threads."""
     for calls in _TABLES:
-        if calls.table not in loader.tables.names():
+        if not loader.tables.rows(calls.table):
             continue
         table = f"nsight_names_of_{calls.table.lower()}"
         names = NameMap(loader, table, _prefixed(calls.prefix))

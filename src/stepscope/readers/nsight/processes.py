@@ -55,6 +55,7 @@ class ProcessTables:
 
     Attributes:
         damage: What could not be read.
+        losses: What was left out though nothing is damaged.
     """
 
     def __init__(self, tables: Tables, process: int | None, others: list[int]) -> None:
@@ -63,6 +64,7 @@ class ProcessTables:
         self._process = process
         self._others = np.array(others, np.int64)
         self.damage = tables.damage
+        self.losses = tables.losses
 
     def names(self) -> frozenset[str]:
         """Names of the tables."""

@@ -52,6 +52,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         if staging.one("SELECT count(*) FROM raw_events") == (0,):
             raise _unusable(source, tables)
         _observe_damage(staging, tables, damage)
+        tables.losses.observe(staging, source.path.name)
         observe_logs(staging, source.path)
         rank, world_size = metadata.rank(max(len(processes), len(loader.devices.processes)))
         parts = tuple(map(_called, processes[1:])) if not source.part else ()

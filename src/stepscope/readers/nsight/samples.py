@@ -52,7 +52,7 @@ _LONGEST: Final = 200
 
 def load_samples(loader: ExportLoader) -> None:
     """Stage the samples of threads that have a track, with the functions that have a name."""
-    if not {"COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS"} <= loader.tables.names():
+    if not all(loader.tables.rows(table) for table in ("COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS")):
         return
     connection = loader.staging.connection
     for statement in _TABLES:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from stepscope.readers.sqlite.columns import Columns
+from stepscope.readers.sqlite.losses import Losses
 
 
 class Tables(Protocol):
@@ -15,9 +16,11 @@ class Tables(Protocol):
 
     Attributes:
         damage: What could not be read, one sentence fragment per table; empty if nothing is wrong.
+        losses: What was left out though nothing is damaged.
     """
 
     damage: list[str]
+    losses: Losses
 
     def names(self) -> frozenset[str]:
         """Names of the tables."""

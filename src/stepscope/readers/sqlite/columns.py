@@ -8,6 +8,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+#: All bits of an unsigned number: SQLite stores it as the nearest double, 2^64. As a signed number it is -1.
+_ALL_BITS: Final = 2.0**64
+
 #: Rows per chunk: about 30 MB for the widest tables.
 CHUNK_ROWS: Final = 1 << 17
 
@@ -60,6 +63,8 @@ def _coerced(value: Any, kind: pa.DataType) -> Any:
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     if kind == pa.binary():
         return value if isinstance(value, bytes) else None
+    if value == _ALL_BITS and kind == pa.int64():
+        return -1
     try:
         number = float(value) if kind == pa.float64() else int(value)
     except (ValueError, OverflowError):

@@ -14,6 +14,7 @@ import pyarrow as pa
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.sizes import SIZES
 from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns, arrow_column
+from stepscope.readers.sqlite.losses import Losses
 from stepscope.readers.sqlite.pages import UnreadableError
 from stepscope.readers.sqlite.whole import PagedTable
 
@@ -23,6 +24,9 @@ _FAILURES: Final = (sqlite3.Error, ValueError)
 
 #: Virtual tables, which run code of an extension when they are read.
 _VIRTUAL: Final = re.compile(rb"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
+
+#: Things that can be read from. Views are not: they run a query of the file's, which may never end.
+_HOLDERS: Final = (b"table", b"view")
 
 _FIRST_ROW: Final = -(2**63)
 _LAST_ROW: Final = 2**63 - 1
@@ -41,6 +45,7 @@ class SqliteTables:
         columns: Names of the columns by table, in order.
         damage: What could not be read.
         cut: Tables of which `small` has left out rows.
+        losses: What was left out though nothing is damaged.
     """
 
     def __init__(self, path: Path, hint: str = "write the database again", label: str = "") -> None:
@@ -56,6 +61,8 @@ class SqliteTables:
         """
         self.damage: list[str] = []
         self.cut: list[str] = []
+        self.losses = Losses()
+        self._views: dict[str, str] = {}
         self._path = path
         self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
         self._connection.text_factory = bytes
@@ -73,7 +80,7 @@ class SqliteTables:
 
     def rows(self, table: str) -> int:
         """The last row id, which in an export is the number of rows."""
-        if table not in self.columns:
+        if not self._has(table):
             return 0
         try:
             [(last,)] = self._connection.execute(f"SELECT max(rowid) FROM {_quoted(table)}").fetchall()
@@ -95,28 +102,35 @@ class SqliteTables:
             except _FAILURES:
                 continue
         if rows:
-            yield pa.Table.from_batches([_batch(rows, present, types)])
+            yield pa.Table.from_batches([_batch(rows, present, types, Losses(), table)])
 
     def scan(self, table: str, columns: Columns) -> Iterator[pa.Table]:
         """The rows of a table in chunks; after damage the scan continues at the next readable rows."""
-        if table not in self.columns:
+        if not self._has(table):
             return
+        self.losses.restart(table)
         types = columns.types()
         present = [name for name in types if name in self.columns[table]]
         batches: list[pa.RecordBatch] = []
         for batch in self._batches(table, present, types):
-            batches.append(batch)
+            batches.append(self.losses.finite(table, batch) if columns.floats else batch)
             if sum(part.num_rows for part in batches) >= CHUNK_ROWS:
                 yield pa.Table.from_batches(batches)
                 batches = []
         if batches:
             yield pa.Table.from_batches(batches)
 
+    def _has(self, table: str) -> bool:
+        """Whether there is such a table; a view in its place is noted."""
+        if table in self._views:
+            self.losses.unread[table] = self._views[table]
+        return table in self.columns
+
     def _batches(self, table: str, present: list[str], types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         """Rows decoded from the file's pages as far as these are intact, the rest read by the library."""
         last = _FIRST_ROW - 1
         if not self.damage:
-            paged = PagedTable(self._connection, self._path, table)
+            paged = PagedTable(self._connection, self._path, table, self.losses)
             try:
                 for batch in paged.batches({name: kind for name, kind in types.items() if name in present}):
                     yield _completed(batch, types)
@@ -126,11 +140,11 @@ class SqliteTables:
             finally:
                 paged.close()
         for rows in _gathered(self._rows(table, present, last + 1)):
-            yield _batch(rows, present, types)
+            yield _batch(rows, present, types, self.losses, table)
 
     def small(self, table: str, *names: str) -> list[tuple[Any, ...]]:
         """Stored values of columns as rows, `SIZES.table_rows` at most; empty if the table lacks one of the columns."""
-        if not set(names) <= set(self.columns.get(table, ())):
+        if not self._has(table) or not set(names) <= set(self.columns[table]):
             return []
         rows = (row[1:] for block in self._rows(table, list(names)) for row in block)
         found = [
@@ -157,8 +171,12 @@ class SqliteTables:
             self.damage.append(f"the database ({_said(error)})")
         columns: dict[str, tuple[str, ...]] = {}
         for _, kind, raw, sql in (row for rows in self._rows("sqlite_master", ["type", "name", "sql"]) for row in rows):
-            if kind == b"table" and isinstance(raw, bytes) and isinstance(sql, bytes) and not _VIRTUAL.match(sql):
-                name = raw.decode("utf-8", "replace")
+            if kind not in _HOLDERS or not isinstance(raw, bytes) or not isinstance(sql, bytes):
+                continue
+            name = raw.decode("utf-8", "replace")
+            if kind == b"view" or _VIRTUAL.match(sql):
+                self._views[name] = "a view" if kind == b"view" else "a virtual table"
+            else:
                 try:
                     info = connection.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
                 except _FAILURES as error:
@@ -210,13 +228,18 @@ def _gathered(blocks: Iterator[list[tuple[Any, ...]]]) -> Iterator[list[tuple[An
         yield rows
 
 
-def _batch(rows: list[tuple[Any, ...]], present: list[str], types: dict[str, pa.DataType]) -> pa.RecordBatch:
+def _batch(
+    rows: list[tuple[Any, ...]], present: list[str], types: dict[str, pa.DataType], losses: Losses, table: str
+) -> pa.RecordBatch:
     """Rows (rowid, *present) as columns of these types; nulls for the columns that are not present."""
     values = dict(zip(["rowid", *present], zip(*rows, strict=True), strict=True))
     arrays = [
         arrow_column(values[name], kind) if name in values else pa.nulls(len(rows), kind)
         for name, kind in types.items()
     ]
+    for name, array in zip(types, arrays, strict=True):
+        if name in values:
+            losses.compare(table, name, values[name], array)
     return pa.record_batch(arrays, pa.schema(types))
 
 

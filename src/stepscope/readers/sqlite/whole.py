@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from stepscope.readers.sqlite.cells import Cells, count_cells
 from stepscope.readers.sqlite.columns import arrow_column, as_text
+from stepscope.readers.sqlite.losses import Losses
 from stepscope.readers.sqlite.pages import Leaves, PageFile, UnreadableError
 
 #: Bytes of pages read at a time: some 50,000 rows.
@@ -24,12 +25,13 @@ class PagedTable:
         last: Id of the last row returned; before the first one a number below all ids.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, table: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, table: str, losses: Losses | None = None) -> None:
         self.last = -(2**63) - 1
         self._connection = connection
         self._path = path
         self._table = table
         self._file: PageFile | None = None
+        self._losses = losses or Losses()
 
     def close(self) -> None:
         """Release the file."""
@@ -87,6 +89,8 @@ class PagedTable:
         self.last = rows[-1][0]
         values = list(zip(*rows, strict=True))[1:]
         columns = [arrow_column(column, kind) for column, kind in zip(values, wanted.values(), strict=True)]
+        for name, stored, read in zip(wanted, values, columns, strict=True):
+            self._losses.compare(self._table, name, stored, read)
         return pa.record_batch(columns, pa.schema(dict(wanted)))
 
 

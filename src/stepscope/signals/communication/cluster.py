@@ -116,9 +116,9 @@ def collectives(s: Signals) -> Collectives:
         )
     told = s.trace.once(transfers)
     transfer, ranks = told.of(rows["event"], rows["dur"])
-    # Where the size of the job is not recorded, the ranks at hand are taken for all.
-    here = s.trace.job.once(job_size).ranks
-    world = np.where(rows["world"] < 0, s.trace.recordings[s.rank].world_size or max(here, 2), rows["world"])
+    # Where the size of the job is not recorded, there are ranks up to the highest at hand: those may be all.
+    least = s.trace.job.once(job_size).least
+    world = np.where(rows["world"] < 0, s.trace.recordings[s.rank].world_size or max(least, 2), rows["world"])
     wait = rows["dur"] - transfer
     exposed = np.minimum(wait, rows["exposed"]) if summed else _unhidden(s, rows["ts"], rows["dur"], wait)
     steps = max(Steps.of(s.trace).typical_steps.size, 1)
@@ -171,10 +171,11 @@ def ranks_missing(s: Signals) -> bool:
     Where the number of ranks is not recorded, a single rank can't be all of them, nor can ranks that all wait in the
     same collectives.
     """
-    world, here = s(world_size) or int(s(calls).world.max()), s.trace.job.once(job_size).ranks
-    if world < 1 and here > 1:
+    size = s.trace.job.once(job_size)
+    world = s(world_size) or int(s(calls).world.max())
+    if world < 1 and size.least == size.ranks > 1:
         return s(unseen_share) > _WORTH
-    return world != 1 and here < max(world, 2)
+    return world != 1 and size.ranks < max(world, size.least, 2)
 
 
 @signal("ns")

@@ -10,12 +10,13 @@ from stepscope.store.staging import Staging
 
 _BLOCK_COLUMNS: Final[Columns] = {
     "name": "int", "size": "int", "allocationTime": "int", "releaseTime": "int", "allocationTotalAllocated": "int",
-    "allocationTotalReserved": "int", "releaseTotalAllocated": "int", "releaseTotalReserved": "int", "deviceId": "int",
+    "allocationTotalReserved": "int", "releaseTotalAllocated": "int", "releaseTotalReserved": "int",
+    "deviceId": "index",
 }  # fmt: skip
 
 _BLOCKS: Final = """
 INSERT INTO ascend_blocks
-SELECT b.rowid, s.value, b."deviceId", b.size, b."allocationTime", b."releaseTime", {totals}
+SELECT b.rowid, s.value, b."deviceId", abs(b.size), b."allocationTime", b."releaseTime", {totals}
 FROM db_blocks b LEFT JOIN db_strings s ON s.id = b.name
 """
 _TOTALS: Final = (
@@ -64,6 +65,8 @@ _SAMPLES: Final[tuple[tuple[str, tuple[str, ...], str, str, tuple[tuple[str, str
     ),
 )  # fmt: skip
 
+_MODULE_COLUMNS: Final[Columns] = {"moduleId": "int", "timestampNs": "int", "totalReserved": "int"}
+
 #: Columns that identify the subject in other tables of samples; their other columns are series.
 _KEYS: Final = ("deviceId", "timestampNs", "type", "mode", "bus", "funcId", "port", "portId", "hbmId", "depth", "id")
 _OTHER: Final = ("NIC", "ROCE", "HCCS", "PCIE", "QOS", "SIO", "UB", "DDR", "NETDEV_STATS", "LOW_POWER", "CPU_USAGE",
@@ -81,7 +84,7 @@ def gather(database: AscendDatabase, staging: Staging) -> None:
         loaded = f"db_{table.lower()}"
         # The first column, unless a time, is the kind of sample.
         wanted: Columns = {column: "real" if column in _REAL else "int" for column in columns}
-        database.load(staging, table, wanted, loaded)
+        database.load(staging, table, wanted, loaded, time=time)
         text = "NULL" if columns[0] == "timestampNs" else f'"{columns[0]}"'
         for name, value in series:
             connection.execute(
@@ -102,9 +105,7 @@ _REAL: Final = frozenset({"bandwidth", "hitRate", "throughput", "freq", "ddr", "
 
 def _gather_modules(database: AscendDatabase, staging: Staging) -> None:
     connection = staging.connection
-    database.load(
-        staging, "NPU_MODULE_MEM", {"moduleId": "int", "timestampNs": "int", "totalReserved": "int"}, "db_modules"
-    )
+    database.load(staging, "NPU_MODULE_MEM", _MODULE_COLUMNS, "db_modules", time="timestampNs")
     database.load(staging, "ENUM_MODULE", {"id": "int", "name": "text"}, "db_module_names")
     connection.execute(
         "INSERT INTO ascend_counters SELECT \"timestampNs\", 'module memory', "
@@ -123,7 +124,7 @@ def _gather_other(database: AscendDatabase, staging: Staging, table: str) -> Non
     loaded = f"db_{table.lower()}"
     wanted: dict[str, Kind] = {"timestampNs": "int"}
     wanted.update(dict.fromkeys(series, "real"))
-    database.load(staging, table, wanted, loaded)
+    database.load(staging, table, wanted, loaded, time="timestampNs")
     for column in series:
         quoted = '"' + column.replace('"', '""') + '"'
         staging.connection.execute(

@@ -6,12 +6,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.ascend.database.tables import AscendDatabase, Columns
-from stepscope.readers.ascend.vocabulary import INVALID, device_kind, group_hash
+from stepscope.readers.ascend.database.tables import DURATION, NOWHERE, AscendDatabase, Columns
+from stepscope.readers.ascend.vocabulary import NONE_NAMES, device_kind, group_hash
 from stepscope.store.staging import Staging
 
 _TASK_COLUMNS: Final[Columns] = {
-    "startNs": "int", "endNs": "int", "deviceId": "int", "connectionId": "int", "globalTaskId": "int",
+    "startNs": "int", "endNs": "int", "deviceId": "index", "connectionId": "int", "globalTaskId": "int",
     "taskType": "int", "streamId": "int", "taskId": "int", "modelId": "int",
 }  # fmt: skip
 _COMPUTE_COLUMNS: Final[Columns] = {
@@ -22,11 +22,11 @@ _COMPUTE_COLUMNS: Final[Columns] = {
 }  # fmt: skip
 _OP_COLUMNS: Final[Columns] = {
     "opName": "int", "startNs": "int", "endNs": "int", "connectionId": "int", "groupName": "int", "opId": "int",
-    "dataType": "int", "algType": "int", "count": "int", "opType": "int", "deviceId": "int",
+    "dataType": "int", "algType": "int", "count": "int", "opType": "int", "deviceId": "index",
 }  # fmt: skip
 _PART_COLUMNS: Final[Columns] = {
-    "name": "int", "globalTaskId": "int", "taskType": "int", "planeId": "int", "groupName": "int", "srcRank": "int",
-    "dstRank": "int", "transportType": "int", "size": "int", "linkType": "int", "opId": "int",
+    "name": "int", "globalTaskId": "int", "taskType": "int", "planeId": "index", "groupName": "int", "srcRank": "index",
+    "dstRank": "index", "transportType": "int", "size": "int", "linkType": "int", "opId": "int",
 }  # fmt: skip
 _COPY_COLUMNS: Final[Columns] = {"globalTaskId": "int", "size": "int", "memcpyOperation": "int"}
 _ENUMS: Final = ("HCCL_DATA_TYPE", "HCCL_TRANSPORT_TYPE", "HCCL_LINK_TYPE", "MEMCPY_OPERATION")
@@ -41,8 +41,7 @@ _STRINGS: Final = {
 
 def _args() -> str:
     strings = ", ".join(
-        f"'{title}', (SELECT nullif(value, 'N/A') FROM db_strings s WHERE s.id = c.\"{column}\")"
-        for title, column in _STRINGS.items()
+        f"'{title}', (SELECT value FROM db_strings s WHERE s.id = c.\"{column}\")" for title, column in _STRINGS.items()
     )
     return (
         "json_object('Task Type', y.value, 'Physic Stream Id', t.\"streamId\", 'Task Id', t.\"taskId\", "
@@ -54,8 +53,9 @@ def _args() -> str:
 
 _DEVICE: Final = f"""
 INSERT INTO ascend_device BY NAME
-SELECT b.i, t."startNs" AS ts, t."endNs" - t."startNs" AS dur, t."deviceId"::INTEGER AS device,
-    t."streamId"::VARCHAR AS stream, coalesce(n.value, y.value, 'task') AS name, y.value AS task_type,
+SELECT b.i, t."startNs" AS ts, {DURATION.format(row="t")} AS dur, t."deviceId" AS device,
+    coalesce(t."streamId"::VARCHAR, '{NOWHERE}') AS stream, coalesce(n.value, y.value, 'task') AS name,
+    y.value AS task_type,
     CASE WHEN c."globalTaskId" IS NOT NULL THEN 'compute' ELSE coalesce(k.kind, 'part') END AS kind,
     t."connectionId" AS connection, o.op, t."modelId" AS model, p.value AS op_type, r.value AS core,
     u.value AS operands, h.value AS hf32,
@@ -75,10 +75,10 @@ LEFT JOIN db_ops o ON o.connection = t."connectionId"
 WHERE t."startNs" IS NOT NULL
 """
 
-_COMM: Final = """
+_COMM: Final = f"""
 INSERT INTO ascend_device BY NAME
-SELECT b.i, c."startNs" AS ts, c."endNs" - c."startNs" AS dur, coalesce(c."deviceId", x.device)::INTEGER AS device,
-    'group ' || g.lane AS stream, coalesce(n.value, 'collective') AS name, 'comm' AS kind,
+SELECT b.i, c."startNs" AS ts, {DURATION.format(row="c")} AS dur, coalesce(c."deviceId", x.device) AS device,
+    'group ' || coalesce(g.lane, '{NOWHERE}') AS stream, coalesce(n.value, 'collective') AS name, 'comm' AS kind,
     c."connectionId" AS connection, o.op, y.value AS op_type,
     json_object('connection_id', c."connectionId", 'data_type', e.name, 'alg_type', a.value, 'count', c."count",
     'group', g.recorded)::VARCHAR AS args
@@ -93,6 +93,9 @@ LEFT JOIN db_ops o ON o.connection = c."connectionId",
 WHERE c."startNs" IS NOT NULL
 """
 
+#: Below level 1 the parts of collectives have neither plane nor kind: they are tasks of streams.
+_ON_STREAM: Final = 'p."planeId" IS NULL AND p."taskType" NOT IN (SELECT id FROM db_strings WHERE value IS NOT NULL)'
+
 _COLLECTIVES: Final = """
 INSERT INTO ascend_collectives
 SELECT b.i, g.name, e.name, c."count"
@@ -103,19 +106,27 @@ WHERE c."startNs" IS NOT NULL
 
 _PARTS: Final = f"""
 INSERT INTO ascend_parts
-SELECT b.i, t."startNs", t."endNs" - t."startNs", t."deviceId"::INTEGER, g.lane, p."planeId"::INTEGER,
-    coalesce(n.value, y.value, 'part'), y.value, nullif(p."srcRank", {INVALID}), nullif(p."dstRank", {INVALID}),
-    r.name, l.name, p.size, k.i
+SELECT b.i, t."startNs", {DURATION.format(row="t")}, t."deviceId", coalesce(g.lane, '{NOWHERE}'), p."planeId",
+    coalesce(y.value, 'part'), y.value, p."srcRank", p."dstRank", r.name, l.name, p.size, k.i
 FROM db_parts p JOIN db_ids b ON b.source = 2 AND b.n = p.rowid
 JOIN db_tasks t ON t."globalTaskId" = p."globalTaskId"
 LEFT JOIN db_groups g ON g.id = p."groupName"
 LEFT JOIN db_strings y ON y.id = p."taskType"
-LEFT JOIN db_strings n ON n.id = y.id
 LEFT JOIN db_hccl_transport_type r ON r.id = p."transportType"
 LEFT JOIN db_hccl_link_type l ON l.id = p."linkType"
 LEFT JOIN db_comm c ON c."opId" = p."opId" AND c."groupName" IS NOT DISTINCT FROM p."groupName"
 LEFT JOIN db_ids k ON k.source = 1 AND k.n = c.rowid
-WHERE t."startNs" IS NOT NULL
+WHERE t."startNs" IS NOT NULL AND NOT ({_ON_STREAM})
+"""
+
+#: Of parts without a plane only their collective is recorded.
+_TASK_COLLECTIVES: Final = f"""
+INSERT INTO ascend_task_collectives
+SELECT b.i, any_value(k.i)
+FROM db_parts p JOIN db_tasks t ON t."globalTaskId" = p."globalTaskId" JOIN db_ids b ON b.source = 0 AND b.n = t.rowid
+JOIN db_comm c ON c."opId" = p."opId" AND c."groupName" IS NOT DISTINCT FROM p."groupName"
+JOIN db_ids k ON k.source = 1 AND k.n = c.rowid
+WHERE t."startNs" IS NOT NULL AND c."startNs" IS NOT NULL AND {_ON_STREAM} GROUP BY 1
 """
 
 #: Ids follow those of host calls, in order of time.
@@ -130,6 +141,8 @@ FROM (
 )
 """
 
+_HOMELESS: Final = 'SELECT count(*) FROM db_parts p ANTI JOIN db_tasks t ON t."globalTaskId" = p."globalTaskId"'
+
 #: Times of counters are in ns here, ratios are fractions.
 _METRICS: Final = """
 INSERT INTO kernel_metrics
@@ -143,18 +156,24 @@ WHERE m.value IS NOT NULL ORDER BY s.value, b.i
 def gather(database: AscendDatabase, staging: Staging) -> None:
     """Fill `ascend_device`, `ascend_collectives`, `ascend_parts`, `kernel_metrics` and `devices`."""
     connection = staging.connection
-    database.load(staging, "TASK", _TASK_COLUMNS, "db_tasks", key="globalTaskId")
+    database.load(staging, "TASK", _TASK_COLUMNS, "db_tasks", key="globalTaskId", time="startNs")
     compute = database.load(staging, "COMPUTE_TASK_INFO", _COMPUTE_COLUMNS, "db_compute", key="globalTaskId")
-    database.load(staging, "COMMUNICATION_OP", _OP_COLUMNS, "db_comm", key="opId")
+    database.load(staging, "COMMUNICATION_OP", _OP_COLUMNS, "db_comm", key="opId", time="startNs")
     database.load(staging, "COMMUNICATION_TASK_INFO", _PART_COLUMNS, "db_parts")
     database.load(staging, "MEMCPY_INFO", _COPY_COLUMNS, "db_copies", key="globalTaskId")
     database.load(staging, "TASK_PMU_INFO", {"globalTaskId": "int", "name": "int", "value": "real"}, "db_metrics")
     for enum in _ENUMS:
         database.load(staging, f"ENUM_{enum}", {"id": "int", "name": "text"}, f"db_{enum.lower()}", key="id")
+        connection.execute(f"UPDATE db_{enum.lower()} SET name = NULL WHERE name IN {NONE_NAMES}")
     _insert_groups(staging)
     _insert_kinds(staging, only_described=compute > 0)
-    for statement in (_IDS, _DEVICE, _COMM, _COLLECTIVES, _PARTS, _METRICS):
+    for statement in (_IDS, _DEVICE, _COMM, _COLLECTIVES, _PARTS, _TASK_COLLECTIVES, _METRICS):
         connection.execute(statement)
+    [homeless] = staging.one(_HOMELESS)
+    staging.observe(
+        "parts-untimed", "warning", homeless, "parts of collectives have no task, and so no time",
+        "what they waited for and moved is missing; the file may be damaged",
+    )  # fmt: skip
     for index, name in database.rows("NPU_INFO", "id", "name"):
         if type(index) is int and 0 <= index < 2**31:
             connection.execute("INSERT INTO devices (device, name, used) VALUES (?, ?, false)", [index, name])

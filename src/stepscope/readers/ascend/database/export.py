@@ -15,6 +15,7 @@ from stepscope.readers.ascend.database import host as db_host
 from stepscope.readers.ascend.database.analysis import analysis_rows
 from stepscope.readers.ascend.database.tables import AscendDatabase
 from stepscope.readers.ascend.gathered import RankMetadata
+from stepscope.readers.ascend.vocabulary import NONE_NAMES
 from stepscope.readers.protocol import Progress
 from stepscope.store.staging import Staging
 
@@ -29,17 +30,18 @@ def read_database(path: Path, staging: Staging, progress: Progress) -> RankMetad
 
 def _gather(database: AscendDatabase, staging: Staging) -> RankMetadata:
     database.load(staging, "STRING_IDS", {"id": "int", "value": "text"}, "db_strings", key="id")
+    staging.connection.execute(f"UPDATE db_strings SET value = NULL WHERE value IN {NONE_NAMES}")
     database.load(staging, "CONNECTION_IDS", {"id": "int", "connectionId": "int"}, "db_connections")
     db_host.gather(database, staging)
     db_device.gather(database, staging)
     db_counters.gather(database, staging)
-    database.observe(staging)
-    metadata = metadata_of(database)
+    metadata, host = metadata_of(database), host_of(database)
     ranks = database.rows("RANK_DEVICE_MAP", "rankId")
+    database.observe(staging)
     version = metadata.get("SCHEMA_VERSION")
     return RankMetadata(
         rank=ranks[0][0] if ranks and type(ranks[0][0]) is int and 0 <= ranks[0][0] < 2**31 else None,
-        host=host_of(database),
+        host=host,
         metadata=metadata,
         attributes={} if version is None else {"database_schema": str(version)},
     )

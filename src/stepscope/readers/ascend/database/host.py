@@ -6,7 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.ascend.database.tables import AscendDatabase, Columns
+from stepscope.readers.ascend.database.tables import NOWHERE, AscendDatabase, Columns
 from stepscope.readers.ascend.vocabulary import call_category, call_name, torch_category
 from stepscope.store.staging import Staging
 
@@ -22,12 +22,16 @@ _TORCH_COLUMNS: Final[Columns] = {
 _CANN_COLUMNS: Final[Columns] = {
     "startNs": "int", "endNs": "int", "type": "int", "globalTid": "int", "connectionId": "int", "name": "int"
 }  # fmt: skip
+_GC_COLUMNS: Final[Columns] = {"startNs": "int", "endNs": "int", "globalTid": "int"}
 _MARK_COLUMNS: Final[Columns] = {
     "startNs": "int", "endNs": "int", "eventType": "int", "message": "int", "globalTid": "int"
 }  # fmt: skip
 
 #: A thread is (process << 32) | thread.
-_THREAD: Final = '("globalTid" >> 32)::VARCHAR AS process, ("globalTid" & 4294967295)::VARCHAR AS thread'
+_THREAD: Final = (
+    f"coalesce((\"globalTid\" >> 32)::VARCHAR, '{NOWHERE}') AS process, "
+    f"coalesce((\"globalTid\" & 4294967295)::VARCHAR, '{NOWHERE}') AS thread"
+)
 
 _CALLS: Final = f"""
 CREATE TABLE db_calls AS
@@ -48,7 +52,7 @@ FROM (
 
 _HOST: Final = f"""
 INSERT INTO ascend_host
-SELECT c.i, c.ts, c.stop - c.ts, c.process, c.thread, w.name, w.category,
+SELECT c.i, c.ts, try(c.stop - c.ts), c.process, c.thread, w.name, w.category,
     CASE WHEN c.source = 1 THEN c."connectionId" END, CASE WHEN c.type = {_QUEUE} THEN q.key END
 FROM db_calls c
 JOIN db_words w ON w.source = c.source AND w.type IS NOT DISTINCT FROM c.type
@@ -102,7 +106,7 @@ FROM (
 _STEPS: Final = """
 INSERT INTO ascend_host
 SELECT (SELECT coalesce(max(i), -1) FROM ascend_host) + row_number() OVER (ORDER BY "startNs"), "startNs",
-    "endNs" - "startNs", 'steps', 'steps', 'ProfilerStep#' || id, 'step', NULL, NULL
+    try("endNs" - "startNs"), 'steps', 'steps', 'ProfilerStep#' || id, 'step', NULL, NULL
 FROM db_steps WHERE "startNs" IS NOT NULL AND "endNs" >= "startNs"
     AND NOT EXISTS (SELECT 1 FROM ascend_host WHERE category = 'step')
 """
@@ -111,11 +115,11 @@ FROM db_steps WHERE "startNs" IS NOT NULL AND "endNs" >= "startNs"
 def gather(database: AscendDatabase, staging: Staging) -> None:
     """Fill `ascend_host`, `ascend_inputs` and `ascend_host_flows`, and table `db_ops` (connection, op)."""
     connection = staging.connection
-    database.load(staging, "PYTORCH_API", _TORCH_COLUMNS, "db_torch")
-    database.load(staging, "CANN_API", _CANN_COLUMNS, "db_cann")
-    database.load(staging, "MSTX_EVENTS", _MARK_COLUMNS, "db_marks")
-    database.load(staging, "GC_RECORD", {"startNs": "int", "endNs": "int", "globalTid": "int"}, "db_gc")
-    database.load(staging, "STEP_TIME", {"id": "int", "startNs": "int", "endNs": "int"}, "db_steps")
+    database.load(staging, "PYTORCH_API", _TORCH_COLUMNS, "db_torch", time="startNs")
+    database.load(staging, "CANN_API", _CANN_COLUMNS, "db_cann", time="startNs")
+    database.load(staging, "MSTX_EVENTS", _MARK_COLUMNS, "db_marks", time="startNs")
+    database.load(staging, "GC_RECORD", _GC_COLUMNS, "db_gc", time="startNs")
+    database.load(staging, "STEP_TIME", {"id": "int", "startNs": "int", "endNs": "int"}, "db_steps", time="startNs")
     database.load(staging, "PYTORCH_CALLCHAINS", {"id": "int", "stack": "int", "stackDepth": "int"}, "db_stacks")
     connection.execute(_CALLS)
     _insert_words(database, staging)

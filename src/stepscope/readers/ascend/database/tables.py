@@ -6,19 +6,31 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import pyarrow as pa
+
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.sizes import SIZES
+from stepscope.readers.ascend.vocabulary import NONE_IDS
 from stepscope.readers.sqlite.columns import Columns as Wanted
 from stepscope.readers.sqlite.logs import logs_beside, observe_logs
 from stepscope.readers.sqlite.tables import SqliteTables
 from stepscope.store.staging import Staging
 
-Kind = Literal["int", "real", "text"]
+#: Types of columns. An `index` is a small number, such as that of a device; of `int` and `index` the numbers that say
+#: "none" become null.
+Kind = Literal["int", "index", "real", "text"]
 
 #: Columns to load, with their types.
 Columns = Mapping[str, Kind]
 
-_TYPES: Final[dict[Kind, str]] = {"int": "BIGINT", "real": "DOUBLE", "text": "VARCHAR"}
+_TYPES: Final[dict[Kind, str]] = {"int": "BIGINT", "index": "INTEGER", "real": "DOUBLE", "text": "VARCHAR"}
+#: SQL for the duration of a row; null if it is no number of 64 bits.
+DURATION: Final = 'try({row}."endNs" - {row}."startNs")'
+#: The place of work whose thread, stream or group is not recorded.
+NOWHERE: Final = "unknown"
+
+#: The largest index: devices, planes and ranks are counted in 32 bits.
+_LARGEST: Final = 2**31 - 1
 
 
 class AscendDatabase:
@@ -28,12 +40,14 @@ class AscendDatabase:
         path: The file.
         columns: Names of the columns by table, as spelled there.
         damage: Messages about what could not be read.
+        untimed: Number of rows without a time, by table of events or samples.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.columns: dict[str, tuple[str, ...]] = {}
         self.damage: list[str] = []
+        self.untimed: dict[str, int] = {}
         self._tables: SqliteTables | None = None
         if missing := _missing_bytes(path):
             self.damage.append(f"the last {missing} bytes are missing")
@@ -43,7 +57,9 @@ class AscendDatabase:
         except UnusableInputError as error:
             self.damage.append(error.message)
 
-    def load(self, staging: Staging, table: str, wanted: Columns, name: str, key: str | None = None) -> int:
+    def load(
+        self, staging: Staging, table: str, wanted: Columns, name: str, key: str | None = None, time: str | None = None
+    ) -> int:
         """Copy columns of a table into the DuckDB table `name`, null where the file lacks them.
 
         Args:
@@ -52,24 +68,51 @@ class AscendDatabase:
             wanted: Its columns, and their types.
             name: The table to make.
             key: Key column; in a damaged file repeated keys become null.
+            time: Column without which a row is no event, or no sample: rows without it are counted.
 
         Returns:
             Number of rows copied; 0 if there is no such table.
         """
         declared = ", ".join(f"{_quoted(column)} {_TYPES[kind]}" for column, kind in wanted.items())
         staging.connection.execute(f"CREATE TABLE {name} ({declared})")
-        ints, reals, texts = (tuple(c for c, kind in wanted.items() if kind == k) for k in ("int", "real", "text"))
-        done = 0
+        ints = tuple(c for c, kind in wanted.items() if kind in ("int", "index"))
+        reals, texts = (tuple(c for c, kind in wanted.items() if kind == k) for k in ("real", "text"))
+        done = untimed = 0
         if self._tables is not None:
             for chunk in self._tables.scan(table, Wanted(ints=ints, floats=reals, texts=texts)):
-                staging.insert(name, chunk)
-                done += chunk.num_rows
+                numbers = self._numbers(table, chunk, wanted)
+                staging.insert(name, numbers)
+                done += numbers.num_rows
+                untimed += numbers.column(time).null_count if time else 0
+        if time:
+            self.untimed[table] = untimed
         if key is not None and staging.one(f'SELECT count("{key}") > count(DISTINCT "{key}") FROM {name}') == (True,):
             staging.connection.execute(
                 f'UPDATE {name} SET "{key}" = NULL WHERE "{key}" IS NOT NULL '
                 f'AND rowid NOT IN (SELECT min(rowid) FROM {name} GROUP BY "{key}")'
             )
         return done
+
+    def _numbers(self, table: str, chunk: pa.Table, wanted: Columns) -> pa.Table:
+        """A chunk with nulls in place of numbers that say "none", and of those that are no index."""
+        import pyarrow.compute as pc
+
+        none = pa.array(NONE_IDS, pa.int64())
+        for name, kind in wanted.items():
+            if kind not in ("int", "index"):
+                continue
+            column: Any = chunk.column(name)
+            absent: Any = pc.is_in(column, none)
+            if kind == "index":
+                wrong: Any = pc.and_not(pc.or_(pc.less(column, 0), pc.greater(column, _LARGEST)), absent)
+                absent = pc.or_(absent, pc.fill_null(wrong, False))
+                found = pc.sum(wrong).as_py()
+                if found and self._tables is not None:
+                    self._tables.losses.unfit[table, name] += found
+            if pc.any(absent).as_py():
+                column = pc.if_else(absent, pa.scalar(None, pa.int64()), column)
+                chunk = chunk.set_column(chunk.column_names.index(name), name, column)
+        return chunk
 
     def rows(self, table: str, *wanted: str) -> list[tuple[Any, ...]]:
         """Rows of a table, `SIZES.table_rows` at most; empty if it lacks one of the columns."""
@@ -98,6 +141,13 @@ class AscendDatabase:
                 "file-unreadable", "warning", 1,
                 f"{table} of {self.path.name} has more than {SIZES.table_rows:,} rows", "those after them are missing",
             )  # fmt: skip
+        for table, untimed in self.untimed.items():
+            staging.observe(
+                "events-untimed", "warning", untimed, f"rows of {table} have no number as their time",
+                "they are missing from every number; the file may be damaged",
+            )  # fmt: skip
+        if self._tables is not None:
+            self._tables.losses.observe(staging, self.path.name)
         observe_logs(staging, self.path)
 
 
