@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stepscope.comparison.sweep.result import Sweep
     from stepscope.model.errors import MissingInputError, StepscopeError, UnusableInputError, UserError
     from stepscope.model.table import Table
+    from stepscope.planning.api import plan
     from stepscope.record.annotate import annotate, annotate_modules
     from stepscope.record.api.profile import profile
     from stepscope.record.now import record_now
@@ -41,6 +42,7 @@ __all__ = [
     "annotate_modules",
     "compare",
     "open",
+    "plan",
     "profile",
     "record_now",
     "sweep",
@@ -60,6 +62,7 @@ _HOMES = {
     "annotate": "stepscope.record.annotate",
     "annotate_modules": "stepscope.record.annotate",
     "open": "stepscope.api",
+    "plan": "stepscope.planning.api",
     "profile": "stepscope.record.api.profile",
     "record_now": "stepscope.record.now",
     "sweep": "stepscope.api",

@@ -1,0 +1,1 @@
+"""Plans held against published configurations."""

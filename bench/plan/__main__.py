@@ -1,0 +1,28 @@
+"""`python -m bench.plan [FILE]`: predictions against published configurations, written to `docs/plan-benchmark.md`.
+
+FILE has rows as `bench.plan.rows` reads them; if it is not given, the one beside the checkout.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from bench.plan.page import page
+from bench.plan.rows import asked
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main() -> None:
+    """Judge every row and write the page."""
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT.parent / "shared" / "reference" / "planner-published.json"
+    rows = [asked(row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
+    text = page(rows)
+    (ROOT / "docs" / "plan-benchmark.md").write_text(text, encoding="utf-8")
+    print(text.split("\n## ")[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""``stepscope plan``: how to lay out a training job over devices."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from stepscope.cli.planning import choices as c
+
+if TYPE_CHECKING:
+    from stepscope.planning.planned import Planned
+
+
+def plan(
+    model: c.Model = None,
+    devices: c.Devices = None,
+    device: c.DeviceName = None,
+    tp: c.Tp = None,
+    pp: c.Pp = None,
+    dp: c.Dp = None,
+    cp: c.Cp = None,
+    ep: c.Ep = None,
+    virtual_stages: c.Virtual = None,
+    schedule: c.ScheduleName = None,
+    micro_batch: c.MicroBatch = None,
+    global_batch: c.GlobalBatch = None,
+    seq: c.Seq = None,
+    recompute: c.RecomputeName = None,
+    zero: c.Zero = None,
+    shards: c.Shards = None,
+    sequence_parallel: c.SequenceParallel = None,
+    precision: c.PrecisionName = None,
+    attention: c.AttentionName = None,
+    flash: c.Flash = None,
+    offload: c.OffloadName = None,
+    optimizer: c.OptimizerName = None,
+    framework: c.FrameworkName = None,
+    compiled: c.Compiled = None,
+    overlap: c.Overlap = None,
+    tp_overlap: c.TpOverlap = None,
+    ep_overlap: c.EpOverlap = None,
+    tied: c.Tied = None,
+    gated: c.Gated = None,
+    dropout: c.Dropout = None,
+    per_server: c.PerServer = None,
+    link: c.Link = None,
+    network: c.Network = None,
+    memory: c.MemoryGib = None,
+    json: c.Json = None,
+    settings: c.Settings = None,
+    top: c.Top = 5,
+) -> None:
+    """Lay out the training of a model over devices: the best layouts, what they take, and settings for frameworks.
+
+    With the sizes of groups and micro-batch given, judge that one layout.
+    """
+    from stepscope.model.errors import UserError
+    from stepscope.planning.api import plan as planned_for
+
+    given: dict[str, Any] = {
+        "tp": tp, "pp": pp, "dp": dp, "cp": cp, "ep": ep, "virtual_stages": virtual_stages, "schedule": schedule,
+        "micro_batch": micro_batch, "global_batch": global_batch, "seq": seq, "recompute": recompute, "zero": zero,
+        "shards": shards, "sequence_parallel": sequence_parallel, "precision": precision,
+        "attention": _attention(attention, flash), "offload": offload, "optimizer": optimizer, "framework": framework,
+        "compiled": compiled, "overlap": overlap, "tp_overlap": tp_overlap, "ep_overlap": ep_overlap,
+    }  # fmt: skip
+    machine = {"per_server": per_server, "link": link, "network": network, "memory": memory}
+    shape = {"tied": tied, "gated": gated, "dropout": dropout}
+    if model is None:
+        raise UserError("MODEL is missing", hint="give a config.json or a preset such as llama3-8b")
+    if devices is None or device is None:
+        raise UserError("--devices and --device are missing", hint="give both, as in --devices 64 --device h100")
+    found = planned_for(model, devices=devices, device=device, top=top, machine=machine, shape=shape, **given)
+    _write(found, json, settings)
+
+
+def _attention(attention: str | None, flash: bool | None) -> str | None:
+    if attention is None and flash is not None:
+        return "flash" if flash else "unfused"
+    return attention
+
+
+def _write(found: Planned, json: Path | None, settings: str | None) -> None:
+    from stepscope.cli.output import STDOUT, writing
+    from stepscope.model.errors import UserError
+    from stepscope.model.suggest import choose
+
+    if settings is not None:
+        text = found.settings.get(settings.lower())
+        if text is None:
+            raise UserError(f"there are no settings for {settings!r}", hint=choose(settings, found.settings))
+        typer.echo(text)
+    elif json is not None:
+        from json import dumps
+
+        from stepscope.planning.document import document
+
+        text = dumps(document(found), indent=1) + "\n"
+        if json == STDOUT:
+            typer.echo(text, nl=False)
+        else:
+            with writing(json) as path:
+                path.write_text(text, encoding="utf-8")
+    else:
+        from stepscope.reports import terminal
+        from stepscope.reports.planned.outline import outline
+
+        terminal.write_page(outline(found), sys.stdout)
+    if not found.plans:
+        raise UserError("nothing fits", hint=found.remedies[-1] if found.remedies else "use more devices")

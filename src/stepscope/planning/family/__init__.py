@@ -1,0 +1,1 @@
+"""Models: their shapes, how these are read and derived, and what they count up to."""

@@ -1,0 +1,174 @@
+"""A layout: how a model's training is laid out over devices, and with which choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from stepscope.model.amounts import plural
+from stepscope.model.errors import UserError
+
+
+class Recompute(str, Enum):
+    """What the backward pass computes again instead of keeping it."""
+
+    NONE = "none"
+    #: Scores and softmax of attention: Megatron's selective recomputation.
+    SELECTIVE = "selective"
+    #: All but chosen operators (attention, every other matrix multiplication): torchtitan's selective op.
+    OPERATORS = "operators"
+    #: Whole layers, some of them.
+    LAYERS = "layers"
+    #: Every layer, of which only the input is kept.
+    FULL = "full"
+
+
+class Framework(str, Enum):
+    """Whose rules of memory and overlap hold."""
+
+    MEGATRON = "megatron"
+    FSDP = "fsdp"
+    TORCHTITAN = "torchtitan"
+    DEEPSPEED = "deepspeed"
+
+
+class Schedule(str, Enum):
+    """In what order a pipeline's stages work."""
+
+    GPIPE = "gpipe"
+    ONE_F_ONE_B = "1f1b"
+    INTERLEAVED = "interleaved"
+    ZERO_BUBBLE = "zero-bubble"
+    DUAL_PIPE = "dualpipe"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Every choice of a training job. Sizes of groups are numbers of ranks.
+
+    Attributes:
+        tp: Tensor parallelism.
+        pp: Pipeline stages.
+        dp: ReplicaTime that see different samples; context-parallel ranks are not counted in it.
+        cp: Ranks that share a sequence.
+        ep: Ranks that share the experts of a layer; part of `dp` x `cp` (x `tp`).
+        shards: Ranks that share weights, gradients or optimizer state; 0 for all of `dp` x `cp`.
+        virtual_stages: Model chunks of each pipeline stage.
+        schedule: The pipeline's.
+        micro_batch: Sequences that a replica computes at a time.
+        global_batch: Sequences per step, of all replicas.
+        seq: Tokens per sequence.
+        zero: 0: nothing is sharded over replicas; 1: optimizer state; 2: gradients too; 3: weights too.
+        sequence_parallel: Whether norms and residuals are split over the tensor-parallel ranks.
+        recompute: What is recomputed.
+        recomputed_layers: With `Recompute.LAYERS`: how many of all layers.
+        precision: `bf16`, `fp16`, `fp8` or `fp32`.
+        attention: `flash`, `flash3` (the fused kernels of Hopper and later), or `unfused`.
+        offload: `none`, `optimizer` or `weights` (both), kept in the host's memory.
+        optimizer: `adam`, `adam8bit`, `sgd`, `adafactor` or `muon`.
+        framework: Whose rules hold.
+        compiled: Whether element-wise work is fused by a compiler.
+        overlap: Whether collectives of data parallelism overlap with compute.
+        tp_overlap: Whether those of tensor parallelism do, too.
+        ep_overlap: Whether those of experts do, too.
+    """
+
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    cp: int = 1
+    ep: int = 1
+    shards: int = 0
+    virtual_stages: int = 1
+    schedule: Schedule = Schedule.ONE_F_ONE_B
+    micro_batch: int = 1
+    global_batch: int = 1
+    seq: int = 2048
+    zero: int = 0
+    sequence_parallel: bool = False
+    recompute: Recompute = Recompute.NONE
+    recomputed_layers: int = 0
+    precision: str = "bf16"
+    attention: str = "flash"
+    offload: str = "none"
+    optimizer: str = "adam"
+    framework: Framework = Framework.MEGATRON
+    compiled: bool = True
+    overlap: bool = True
+    tp_overlap: bool = False
+    ep_overlap: bool = False
+
+    @property
+    def devices(self) -> int:
+        """How many devices it takes."""
+        return self.tp * self.pp * self.dp * self.cp
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches of a replica per step."""
+        return max(1, -(-self.global_batch // (self.dp * self.micro_batch)))
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a micro-batch on a device, its part of the sequence only."""
+        return self.micro_batch * self.seq // self.cp
+
+    @property
+    def sharded_over(self) -> int:
+        """Ranks over which what ZeRO shards is sharded."""
+        return min(self.shards, self.dp * self.cp) if self.shards else self.dp * self.cp
+
+    @property
+    def split(self) -> int:
+        """Ranks over which norms and residuals are split, beside the sequence's own."""
+        return self.tp if self.sequence_parallel else 1
+
+
+def check(layout: Layout, layers: int, heads: int, experts: int, devices: int) -> tuple[str, ...]:
+    """Refuse a layout that can't be built; say what of one that can is uneven.
+
+    Raises:
+        UserError: With what does not divide, and what would.
+    """
+    for name in ("tp", "pp", "dp", "cp", "ep", "virtual_stages", "micro_batch", "global_batch", "seq"):
+        if getattr(layout, name) < 1:
+            raise UserError(f"{name.replace('_', ' ')} must be at least 1", hint="give a positive number")
+    if layout.devices != devices:
+        given = f"tp {layout.tp} x pp {layout.pp} x dp {layout.dp} x cp {layout.cp}"
+        raise UserError(
+            f"{given} is {plural(layout.devices, 'device')}, not {devices}", hint="change one of them, or --devices"
+        )
+    if layout.pp * layout.virtual_stages > layers:
+        stages = f"{layout.pp} stages" + (f" of {layout.virtual_stages} chunks" if layout.virtual_stages > 1 else "")
+        most = max(1, layers // layout.virtual_stages)
+        raise UserError(f"{stages} need more than the model's {layers} layers", hint=f"give at most {most} to --pp")
+    if layout.tp > heads:
+        raise UserError(f"tp {layout.tp} is more than the model's {heads} heads", hint="give a divisor of the heads")
+    if layout.ep > 1 and not experts:
+        raise UserError("the model has no experts to split", hint="leave --ep out")
+    if layout.ep > 1 and experts % layout.ep:
+        raise UserError(f"{experts} experts can't be split over ep {layout.ep}", hint="choose a divisor of the experts")
+    if layout.ep > 1 and (layout.dp * layout.cp) % layout.ep:
+        ranks = layout.dp * layout.cp
+        raise UserError(f"ep {layout.ep} does not divide the {ranks} replicas", hint=f"choose a divisor of {ranks}")
+    if layout.seq % layout.cp:
+        raise UserError(f"{layout.seq} tokens can't be split over cp {layout.cp}", hint="choose a divisor")
+    if layout.global_batch < layout.dp:
+        raise UserError(
+            f"a global batch of {layout.global_batch} leaves replicas of dp {layout.dp} without a sequence",
+            hint=f"give at least {layout.dp} to --global-batch, or use fewer replicas",
+        )
+    return uneven(layout, layers, heads)
+
+
+def uneven(layout: Layout, layers: int, heads: int) -> tuple[str, ...]:
+    """What does not divide evenly, though it can be built in some way."""
+    said = []
+    if layout.global_batch % (layout.dp * layout.micro_batch):
+        step = layout.dp * layout.micro_batch
+        said.append(f"a global batch of {layout.global_batch} is no multiple of dp x micro-batch ({step})")
+    if heads % layout.tp:
+        said.append(f"{heads} heads do not divide among tp {layout.tp}")
+    if layers % (layout.pp * layout.virtual_stages):
+        said.append(f"{layers} layers do not divide among {layout.pp * layout.virtual_stages} stages or chunks")
+    return tuple(said)

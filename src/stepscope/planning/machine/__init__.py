@@ -1,0 +1,1 @@
+"""Machines: devices with what they sustain, their links, and how long work and collectives take on them."""

@@ -1,0 +1,59 @@
+"""How long a matrix multiplication takes: its share of the peak follows from tiles, waves and depth.
+
+NVIDIA, Matrix Multiplication Background User's Guide (DL performance documentation): a GEMM is cut into tiles, tiles
+run in waves over the SMs, and what a partly filled tile or wave leaves idle is lost; short depths lose the start and
+end of each tile.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil
+
+from stepscope.planning.machine.platform import Platform
+
+#: Tiles and what the inner loop reaches with them, relative to the largest.
+_TILES = ((256, 128, 1.0), (128, 256, 1.0), (128, 128, 0.94), (64, 256, 0.90), (128, 64, 0.82), (64, 64, 0.66))
+#: Depth at which start and end of a tile take as long as its inner loop.
+_DEPTH = 160
+#: Parts in which the depth may be computed side by side, and what summing them up leaves.
+_SPLITS = ((1, 1.0), (2, 0.94), (4, 0.90))
+
+
+@lru_cache(maxsize=65536)
+def filled_share(m: int, n: int, k: int, units: int) -> float:
+    """The share of what a device sustains that a GEMM of these dimensions reaches, by tiles, waves and depth."""
+    best = 0.0
+    for height, width, inner in _TILES:
+        tiles = ceil(m / height) * ceil(n / width)
+        inside = (m * n) / (tiles * height * width)
+        for parts, kept in _SPLITS:
+            if k < 1024 * parts and parts > 1:
+                break
+            waves = tiles * parts / units
+            best = max(best, inside * inner * kept * waves / ceil(waves))
+    return best * k / (k + _DEPTH)
+
+
+def gemm(m: float, n: float, k: float, precision: str, platform: Platform, count: float = 1.0) -> float:
+    """Seconds of `count` GEMMs of (m x k) by (k x n)."""
+    if min(m, n, k) < 1 or count <= 0:
+        return 0.0
+    flops = 2.0 * m * n * k
+    rate = platform.peak(precision) * platform.share(precision)
+    compute = flops / (rate * filled_share(ceil(m), ceil(n), ceil(k), platform.units))
+    width = 1 if precision == "fp8" else 4 if precision == "fp32" else 2
+    moved = width * (m * k + k * n) + max(2, width) * m * n
+    return count * (max(compute, moved / platform.memory_bandwidth) + platform.gap)
+
+
+def attention_flops(tokens: float, context: float, widths: float) -> float:
+    """FLOPs forward of causal attention that leaves out what the mask does: half of scores and of their use."""
+    return tokens * context * widths
+
+
+def attention_share(platform: Platform, kind: str, head_dim: int, context: float, backward: bool) -> float:
+    """Share of the 16-bit peak that fused attention reaches: less in narrow heads and short sequences."""
+    shares = platform.attention3 if kind == "flash3" else platform.attention
+    narrow = 1.0 if head_dim >= 96 else 0.80 if head_dim >= 64 else 0.6
+    return shares[1 if backward else 0] * narrow * context / (context + 400)

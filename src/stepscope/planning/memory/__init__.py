@@ -1,0 +1,1 @@
+"""Memory of a device, part by part."""

@@ -1,0 +1,119 @@
+"""Weights, gradients and optimizer state: bytes per parameter, and how many parameters a device holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from stepscope.planning.family.counts import parameters
+from stepscope.planning.family.shape import ModelShape
+from stepscope.planning.layout import Framework, Layout, Schedule
+from stepscope.planning.stages import Stage
+
+#: Bytes of an optimizer's moments per parameter; the fp32 copy of the weights is not among them.
+_MOMENTS: Final = {"adam": 8.0, "adam8bit": 2.0, "sgd": 4.0, "adafactor": 0.1, "muon": 4.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Parameters that a device's part of the model has, before anything is sharded over replicas.
+
+    Attributes:
+        common: Whose replicas are all data-parallel ranks.
+        experts: Whose replicas are the ranks that hold the same experts.
+        largest: Of the largest layer, as it is gathered.
+        ends: Of embedding and output layer.
+    """
+
+    common: float
+    experts: float
+    largest: float
+    ends: float
+
+    @property
+    def total(self) -> float:
+        """All of them."""
+        return self.common + self.experts
+
+
+def held(shape: ModelShape, layout: Layout, stage: Stage) -> Held:
+    """The parameters of a device on a pipeline stage."""
+    counts = parameters(shape)
+    tp = layout.tp
+    vocab = padded_vocab(shape, layout)
+    ends = 0.0
+    if stage.first:
+        ends += shape.hidden * (vocab / tp + shape.positions)
+    if stage.last and not (shape.tied and stage.first):
+        # A tied embedding has a copy on the last stage, too.
+        ends += shape.hidden * vocab / tp
+    sparse = (counts.attention + counts.shared) / tp
+    dense = (counts.attention + counts.dense_mlp) / tp
+    one_experts = counts.experts / (layout.ep * tp)
+    copies = 2 if layout.schedule is Schedule.DUAL_PIPE else 1
+    return Held(
+        common=copies * (stage.dense * dense + stage.sparse * sparse) + ends,
+        experts=copies * stage.sparse * one_experts,
+        largest=max(dense if stage.dense else 0.0, sparse + one_experts if stage.sparse else 0.0),
+        ends=ends,
+    )
+
+
+def padded_vocab(shape: ModelShape, layout: Layout) -> int:
+    """The vocabulary as Megatron pads it: to a multiple of 128 per tensor-parallel rank."""
+    if layout.framework in (Framework.MEGATRON, Framework.DEEPSPEED) and layout.tp > 1:
+        step = 128 * layout.tp
+        return -(-shape.vocab // step) * step
+    return shape.vocab
+
+
+@dataclass(frozen=True, slots=True)
+class StateBytes:
+    """Bytes per parameter, unsharded."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+
+
+def per_parameter(layout: Layout) -> StateBytes:
+    """What a framework keeps for each parameter.
+
+    Megatron-LM: 2 for weights, 4 for gradients, which are summed in fp32, and 12 for the fp32 copy and Adam's moments:
+    18, or 6 + 12/d with the distributed optimizer (its documentation of the distributed optimizer; Narayanan et al.
+    2021). DeepSpeed: 2, 2 and 12 (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054, section 3.1). FSDP keeps the fp32
+    weights themselves: 4, 4 and 8. With fp8, Megatron's recipes keep weights as fp8 with their transpose (fp8
+    parameters of Transformer Engine), and gradients in bf16.
+    """
+    moments = _MOMENTS[layout.optimizer]
+    if layout.precision == "fp32":
+        return StateBytes(4, 4, moments)
+    if layout.framework in (Framework.FSDP, Framework.TORCHTITAN):
+        # ReplicaTime without sharding cast with autocast, which keeps 16-bit copies.
+        return StateBytes(4 if layout.zero >= 2 else 6, 4, moments)
+    gradients = 4.0 if layout.framework is Framework.MEGATRON and layout.precision != "fp8" else 2.0
+    return StateBytes(2, gradients, 4 + moments)
+
+
+def state_parts(shape: ModelShape, layout: Layout, stage: Stage) -> dict[str, float]:
+    """Bytes of weights, gradients and optimizer state of a device, as ZeRO's stage shards them."""
+    parts = {"weights": 0.0, "gradients": 0.0, "optimizer": 0.0}
+    each = per_parameter(layout)
+    mine = held(shape, layout, stage)
+    fsdp = layout.framework in (Framework.FSDP, Framework.TORCHTITAN)
+    for number, shards in ((mine.common, layout.sharded_over), (mine.experts, expert_shards(layout))):
+        # FSDP that does not reshard (stage 2) keeps its fp32 shards, and the gathered weights beside.
+        sharded = layout.zero >= 3 or (fsdp and layout.zero == 2)
+        parts["weights"] += number * each.weights / (shards if sharded else 1)
+        parts["gradients"] += number * each.gradients / (shards if layout.zero >= 2 else 1)
+        parts["optimizer"] += number * each.optimizer / (shards if layout.zero >= 1 else 1)
+    if layout.offload in ("optimizer", "weights"):
+        parts["optimizer"] = 0.0
+    if layout.offload == "weights":
+        parts["weights"] = 0.0 if layout.zero >= 3 else parts["weights"]
+    return parts
+
+
+def expert_shards(layout: Layout) -> int:
+    """Ranks over which the state of experts is sharded."""
+    return max(1, min(layout.sharded_over, layout.dp * layout.cp // layout.ep or 1))

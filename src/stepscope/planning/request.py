@@ -1,0 +1,178 @@
+"""What is asked of the planner: a model, a machine, and which choices are fixed; the rest is usual or searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from stepscope.model.errors import UserError
+from stepscope.planning import spelled
+from stepscope.planning.family.shape import ModelShape
+from stepscope.planning.layout import Framework, Layout, Recompute, Schedule
+from stepscope.planning.machine.platform import Platform
+
+#: Tokens of a step where no batch is given: what models of this kind are trained with.
+_USUAL_TOKENS: Final = 4 << 20
+_USUAL_SEQ: Final = 4096
+#: What has to be fixed for one layout to be meant.
+_DECISIVE: Final = ("tp", "pp", "micro_batch")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked.
+
+    Attributes:
+        shape: The model.
+        platform: The machine.
+        devices: How many.
+        fixed: Fields of `Layout` that are given.
+        assumed: What was not given and taken as usual, as sentences.
+    """
+
+    shape: ModelShape
+    platform: Platform
+    devices: int
+    fixed: Mapping[str, Any]
+    assumed: tuple[str, ...] = field(default=())
+
+    @property
+    def one_layout(self) -> bool:
+        """Whether a single layout is to be judged rather than the best one found."""
+        known = set(self.fixed)
+        if {"pp", "dp"} <= known or {"tp", "dp"} <= known:
+            known |= {"tp", "pp"}  # what is left follows from the number of devices
+        if self.devices == 1:
+            known |= {"tp", "pp", "dp"}
+        return known.issuperset(_DECISIVE)
+
+
+def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[str, Any]) -> Request:
+    """The request; `given` has fields of `Layout` in the words of users, or their values; None counts as not given.
+
+    Raises:
+        UserError: A choice is none.
+    """
+    if devices < 1:
+        raise UserError("--devices must be at least 1", hint="give the number of devices")
+    fixed = {name: value for name, value in given.items() if value is not None}
+    said: list[str] = []
+    _words(fixed)
+    framework = fixed.get("framework")
+    if "recompute" in fixed:
+        fixed |= _recomputation(fixed["recompute"], framework or _framework(fixed), shape)
+    if "seq" not in fixed:
+        fixed["seq"] = _USUAL_SEQ
+        said.append(f"sequences of {_USUAL_SEQ:,} tokens")
+    if "global_batch" not in fixed:
+        fixed["global_batch"] = _batch(fixed, devices)
+        said.append(f"a global batch of {fixed['global_batch']:,} sequences, about 4 M tokens")
+    return Request(shape, platform, devices, fixed, tuple(said))
+
+
+def _words(fixed: dict[str, Any]) -> None:
+    """Turn users' words into values."""
+    readers = {
+        "precision": spelled.precision,
+        "framework": spelled.framework,
+        "zero": spelled.zero_stage,
+        "schedule": spelled.schedule,
+        "attention": spelled.attention,
+    }
+    for name, read in readers.items():
+        if isinstance(fixed.get(name), str) and not isinstance(fixed[name], Framework | Schedule):
+            fixed[name] = read(fixed[name])
+    for name, known in (("offload", ("none", "optimizer", "weights")), ("optimizer", tuple(_OPTIMIZERS))):
+        if name in fixed:
+            word = _SYNONYMS.get(str(fixed[name]).lower(), str(fixed[name]).lower())
+            if word not in known:
+                raise UserError(f"{name} {fixed[name]!r} is not known", hint=f"choose from {', '.join(known)}")
+            fixed[name] = word
+
+
+_OPTIMIZERS: Final = ("adam", "adam8bit", "sgd", "adafactor", "muon")
+_SYNONYMS: Final = {
+    "adamw": "adam", "lion": "sgd", "8bit": "adam8bit", "adamw8bit": "adam8bit", "cpu": "optimizer",
+    "params": "weights", "parameters": "weights", "full": "weights", "no": "none", "false": "none",
+    "optimizer-state": "optimizer", "true": "optimizer", "yes": "optimizer",
+}  # fmt: skip
+
+
+def _recomputation(value: Any, framework: Framework, shape: ModelShape) -> dict[str, Any]:
+    if isinstance(value, Recompute):
+        return {"recompute": value}
+    kind, layers = spelled.recompute(str(value), framework)
+    if layers <= -100:
+        layers = round(shape.layers * (-100 - layers) / 100)
+    elif layers < 0:
+        layers = shape.layers // -layers
+    if kind is Recompute.LAYERS and layers >= shape.layers:
+        kind, layers = Recompute.FULL, 0
+    found: dict[str, Any] = {"recompute": kind, "recomputed_layers": layers}
+    if "sequence parallel" in str(value).lower():
+        found["sequence_parallel"] = True
+    return found
+
+
+def _framework(fixed: Mapping[str, Any]) -> Framework:
+    """Whose rules hold where none is named: sharded weights are FSDP's, all else Megatron's."""
+    if fixed.get("framework") is not None:
+        return Framework(fixed["framework"])
+    return Framework.FSDP if fixed.get("zero", 0) == 3 else Framework.MEGATRON
+
+
+def _batch(fixed: Mapping[str, Any], devices: int) -> int:
+    ways = fixed.get("tp", 1) * fixed.get("pp", 1) * fixed.get("cp", 1)
+    replicas = fixed.get("dp") or max(1, devices // ways)
+    step = replicas * fixed.get("micro_batch", 1)
+    return int(max(step, round(_USUAL_TOKENS / fixed["seq"] / step) * step))
+
+
+def completed(asked: Request, **chosen: Any) -> Layout:
+    """A layout with what is fixed, what is chosen, and what follows or is usual for the rest.
+
+    Raises:
+        UserError: What is fixed contradicts itself.
+    """
+    values = {**chosen, **asked.fixed}
+    framework = _framework(values)
+    tp, pp, cp = values.get("tp"), values.get("pp"), values.get("cp", 1)
+    dp = values.get("dp")
+    # With replicas given, the one group that is not follows from the number of devices.
+    rest = max(1, asked.devices // (cp * dp * (tp or 1) * (pp or 1))) if dp else 1
+    if tp is None:
+        tp = rest if pp is not None else 1
+    if pp is None:
+        pp = max(1, asked.devices // (cp * dp * tp)) if dp else 1
+    if dp is None:
+        dp = max(1, asked.devices // (tp * pp * cp))
+    recompute = values.get("recompute", Recompute.NONE)
+    virtual = values.get("virtual_stages", 1)
+    schedule = values.get("schedule")
+    if schedule is None:
+        schedule = Schedule.INTERLEAVED if virtual > 1 else Schedule.ONE_F_ONE_B
+    if schedule is Schedule.INTERLEAVED and virtual == 1 and pp > 1:
+        virtual = 2 if asked.shape.layers >= 2 * pp else 1
+    layout = Layout(
+        framework=framework, tp=tp, pp=pp, dp=dp, cp=cp, virtual_stages=virtual, schedule=schedule, recompute=recompute
+    )
+    usual: dict[str, Any] = {
+        "sequence_parallel": tp > 1 and recompute is not Recompute.FULL,
+        "attention": usual_attention(asked.platform, framework),
+        "zero": 3 if framework in (Framework.FSDP, Framework.TORCHTITAN) else 0,
+        "compiled": framework is not Framework.FSDP,
+        "precision": "bf16" if "bf16" in asked.platform.peaks else "fp16",
+        "micro_batch": 1,
+    }
+    known = set(Layout.__slots__) - {"tp", "pp", "dp", "cp", "virtual_stages", "schedule", "framework", "recompute"}
+    rest_values = {name: value for name, value in {**usual, **values}.items() if name in known}
+    return replace(layout, **rest_values)
+
+
+def usual_attention(platform: Platform, framework: Framework) -> str:
+    """The kernels of attention that a framework uses on a device unless told otherwise."""
+    if "V100" in platform.name or "910A" in platform.name:
+        return "unfused"
+    newest = platform.attention3 != platform.attention
+    return "flash3" if newest and framework is Framework.MEGATRON else "flash"

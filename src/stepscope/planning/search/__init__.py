@@ -1,0 +1,1 @@
+"""The search for layouts, what neighbouring choices cost, and what would make an impossible request possible."""

@@ -1,0 +1,87 @@
+"""Arguments of Megatron-LM, and of MindSpeed, which adds its own."""
+
+from __future__ import annotations
+
+from stepscope.planning.family.shape import ModelShape
+from stepscope.planning.layout import Layout, Recompute
+
+
+def arguments(shape: ModelShape, layout: Layout) -> str:
+    """Command-line arguments of Megatron-LM, one per line."""
+    said = [
+        f"--tensor-model-parallel-size {layout.tp}",
+        f"--pipeline-model-parallel-size {layout.pp}",
+        f"--micro-batch-size {layout.micro_batch}",
+        f"--global-batch-size {layout.global_batch}",
+        f"--seq-length {layout.seq}",
+        *_model(shape),
+    ]
+    if layout.sequence_parallel:
+        said.append("--sequence-parallel")
+    if layout.cp > 1:
+        said.append(f"--context-parallel-size {layout.cp}")
+    if layout.ep > 1:
+        said.append(f"--expert-model-parallel-size {layout.ep}")
+    if layout.virtual_stages > 1:
+        chunk = max(1, shape.layers // (layout.pp * layout.virtual_stages))
+        said.append(f"--num-layers-per-virtual-pipeline-stage {chunk}")
+    if layout.zero >= 3:
+        said += ["--use-torch-fsdp2"]
+    elif layout.zero >= 1:
+        said += ["--use-distributed-optimizer"]
+        if layout.overlap:
+            said += ["--overlap-grad-reduce", "--overlap-param-gather"]
+    said += _recomputation(layout)
+    said.append({"bf16": "--bf16", "fp16": "--fp16", "fp8": "--bf16 --fp8-format hybrid"}.get(layout.precision, ""))
+    if layout.attention != "unfused":
+        said.append("--use-flash-attn" if layout.attention == "flash" else "--attention-backend fused")
+    if layout.offload != "none":
+        said.append("--optimizer-cpu-offload")
+    return "\n".join(one for one in said if one)
+
+
+def mindspeed(shape: ModelShape, layout: Layout) -> str:
+    """The same for Ascend: MindSpeed takes Megatron's arguments, and has some for its own kernels and collectives."""
+    lines = arguments(shape, layout).replace("--attention-backend fused", "--use-flash-attn").splitlines()
+    lines += ["--use-fused-rmsnorm", "--use-fused-swiglu"] if shape.gated else []
+    if layout.tp > 1 and layout.sequence_parallel:
+        lines.append("--use-ascend-coc")
+    if layout.cp > 1:
+        lines.append("--context-parallel-algo megatron_cp_algo")
+    buffer = max(200, -(-2 * layout.tokens * shape.hidden // 10**6))
+    return "\n".join([f"export HCCL_BUFFSIZE={buffer}", *lines])
+
+
+def _model(shape: ModelShape) -> list[str]:
+    said = [
+        f"--num-layers {shape.layers}",
+        f"--hidden-size {shape.hidden}",
+        f"--num-attention-heads {shape.heads}",
+        f"--ffn-hidden-size {shape.ffn}",
+    ]
+    if shape.kv_heads != shape.heads:
+        said += ["--group-query-attention", f"--num-query-groups {shape.kv_heads}"]
+    if shape.gated:
+        said.append("--swiglu")
+    if not shape.layer_norm:
+        said.append("--normalization RMSNorm")
+    if not shape.tied:
+        said.append("--untie-embeddings-and-output-weights")
+    if shape.experts:
+        said += [f"--num-experts {shape.experts}", f"--moe-router-topk {shape.active_experts}",
+                 f"--moe-ffn-hidden-size {shape.expert_ffn}", "--moe-grouped-gemm"]  # fmt: skip
+    if shape.latent:
+        said += ["--multi-latent-attention", f"--kv-lora-rank {shape.latent.kv_rank}"]
+    return said
+
+
+def _recomputation(layout: Layout) -> list[str]:
+    if layout.recompute is Recompute.FULL:
+        return ["--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"]
+    if layout.recompute is Recompute.LAYERS:
+        stage = layout.pp * layout.virtual_stages
+        number = max(1, round(layout.recomputed_layers / stage))
+        return ["--recompute-granularity full", "--recompute-method block", f"--recompute-num-layers {number}"]
+    if layout.recompute in (Recompute.SELECTIVE, Recompute.OPERATORS):
+        return ["--recompute-granularity selective"]
+    return []

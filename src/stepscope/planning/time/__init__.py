@@ -1,0 +1,1 @@
+"""Time of a step, part by part."""

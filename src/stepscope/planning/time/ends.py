@@ -1,0 +1,42 @@
+"""Seconds of embedding and output layer for one micro-batch."""
+
+from __future__ import annotations
+
+from stepscope.planning.family.shape import ModelShape
+from stepscope.planning.layout import Framework, Layout
+from stepscope.planning.machine.gemm import gemm
+from stepscope.planning.machine.platform import Platform
+from stepscope.planning.machine.topology import LinkGroup, all_reduce
+from stepscope.planning.memory.states import padded_vocab
+from stepscope.planning.time.layer import PassTime
+
+
+def head(shape: ModelShape, layout: Layout, platform: Platform) -> tuple[PassTime, PassTime]:
+    """The output layer and the loss, forward and backward; they compute in 16 bits also where layers use fp8."""
+    columns = padded_vocab(shape, layout) / layout.tp
+    precision = "bf16" if layout.precision == "fp8" else layout.precision
+    one = gemm(layout.tokens, columns, shape.hidden, precision, platform)
+    two = gemm(layout.tokens, shape.hidden, columns, precision, platform)
+    two += gemm(columns, shape.hidden, layout.tokens, precision, platform)
+    fused = layout.framework is Framework.MEGATRON
+    # The loss reads and writes logits several times, most of them in fp32.
+    each = layout.tokens * columns / platform.memory_bandwidth
+    forward = PassTime(gemm=one, elementwise=(22.0 if fused else 30.0) * each, kernels=10)
+    backward = PassTime(gemm=two, elementwise=(10.0 if fused else 20.0) * each, kernels=10)
+    if layout.tp > 1:
+        group = LinkGroup.of(layout.tp, 1, platform)
+        size = 2.0 * layout.tokens * shape.hidden
+        forward.tensor_comm = 3 * all_reduce(4.0 * layout.tokens, group, platform)
+        forward.tensor_comm += 0.5 * all_reduce(size, group, platform) if layout.sequence_parallel else 0.0
+        backward.tensor_comm = all_reduce(size, group, platform)
+    return forward, backward
+
+
+def embedding(shape: ModelShape, layout: Layout, platform: Platform) -> tuple[PassTime, PassTime]:
+    """The embedding's lookup, and the sum of its gradients."""
+    size = 2.0 * layout.tokens * shape.hidden
+    forward = PassTime(elementwise=2 * size / platform.memory_bandwidth, kernels=5)
+    backward = PassTime(elementwise=3 * size / platform.memory_bandwidth, kernels=5)
+    if layout.tp > 1:
+        forward.tensor_comm = all_reduce(size, LinkGroup.of(layout.tp, 1, platform), platform)
+    return forward, backward

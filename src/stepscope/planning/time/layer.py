@@ -1,0 +1,264 @@
+"""Seconds of one layer for one micro-batch, forward and backward, by what they are spent on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from stepscope.planning.family.shape import ModelShape
+from stepscope.planning.layout import Framework, Layout, Recompute
+from stepscope.planning.machine.gemm import attention_share, gemm
+from stepscope.planning.machine.platform import Platform
+from stepscope.planning.machine.topology import LinkGroup, all_reduce, all_to_all, gather
+
+#: Share of a collective that overlaps with compute which lengthens that all the same, by competing for SMs and memory.
+CONTENTION = 0.15
+
+
+@dataclass(slots=True)
+class PassTime:
+    """Seconds of a pass through a layer, by part."""
+
+    gemm: float = 0.0
+    attention: float = 0.0
+    elementwise: float = 0.0
+    tensor_comm: float = 0.0
+    context_comm: float = 0.0
+    expert_comm: float = 0.0
+    dispatch: float = 0.0
+    kernels: float = 0.0
+
+    @property
+    def compute(self) -> float:
+        """Seconds of the device's own work."""
+        return self.gemm + self.attention + self.elementwise
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in all; kernels are a number, not a time."""
+        return self.compute + self.tensor_comm + self.context_comm + self.expert_comm + self.dispatch
+
+    def scaled(self, factor: float) -> PassTime:
+        """The same, so many times."""
+        return PassTime(*(factor * getattr(self, name) for name in PassTime.__slots__))
+
+    def plus(self, other: PassTime) -> PassTime:
+        """Both after each other."""
+        return PassTime(*(getattr(self, name) + getattr(other, name) for name in PassTime.__slots__))
+
+
+@dataclass(slots=True)
+class LayerTime:
+    """A layer's passes: forward, backward, and what of the forward pass is computed again."""
+
+    forward: PassTime = field(default_factory=PassTime)
+    backward: PassTime = field(default_factory=PassTime)
+    again: PassTime = field(default_factory=PassTime)
+
+
+def layer(shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -> LayerTime:
+    """The time of a layer with experts (`sparse`) or an MLP."""
+    found = LayerTime()
+    _multiplications(found, shape, layout, platform, sparse)
+    core = _attention(found, shape, layout, platform)
+    _elementwise(found, shape, layout, platform, sparse)
+    _tensor_parallel(found, shape, layout, platform)
+    _context_parallel(found, shape, layout, platform)
+    if sparse:
+        _experts(found, shape, layout, platform)
+    for one in (found.forward, found.backward):
+        one.dispatch = max(0.0, one.kernels * platform.launch - one.seconds)
+    found.again = _again(found, shape, layout, core)
+    return found
+
+
+def _again(found: LayerTime, shape: ModelShape, layout: Layout, core: PassTime) -> PassTime:
+    """What recomputation adds, as a mean over layers."""
+    if layout.recompute is Recompute.FULL:
+        return found.forward.scaled(1.0)
+    if layout.recompute is Recompute.LAYERS:
+        return found.forward.scaled(min(1.0, layout.recomputed_layers / shape.layers))
+    if layout.recompute is Recompute.SELECTIVE:
+        # Fused attention computes its scores again as it is; only unfused attention is recomputed.
+        return core if layout.attention == "unfused" else PassTime()
+    if layout.recompute is Recompute.OPERATORS:
+        # Every other multiplication and all that is element-wise; attention and its collectives are kept.
+        share = _recomputed_multiplications(shape)
+        return PassTime(gemm=share * found.forward.gemm, elementwise=found.forward.elementwise,
+                    tensor_comm=0.5 * found.forward.tensor_comm)  # fmt: skip
+    return PassTime()
+
+
+def _recomputed_multiplications(shape: ModelShape) -> float:
+    """Of a layer's matrix multiplications the share in every second one: of key, projection and gate (or up)."""
+    width = shape.active_experts * shape.expert_ffn + shape.shared_ffn if shape.experts else shape.ffn
+    whole = shape.query_width + 2 * shape.kv_width + shape.value_width + (3 if shape.gated else 2) * width
+    return (shape.kv_width + shape.value_width + width) / whole
+
+
+def _multiplications(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -> None:
+    for rows, columns, depth, count in _gemms(shape, layout, sparse):
+        found.forward.gemm += gemm(rows, columns, depth, layout.precision, platform, count)
+        # Gradients of the input and of the weights.
+        found.backward.gemm += gemm(rows, depth, columns, layout.precision, platform, count)
+        found.backward.gemm += gemm(columns, depth, rows, layout.precision, platform, count)
+        found.forward.kernels += count
+        found.backward.kernels += 2 * count
+        if layout.framework is Framework.MEGATRON:
+            # Gradients are summed in fp32 for each micro-batch: read and written.
+            found.backward.gemm += 8.0 * columns * depth * count / platform.memory_bandwidth
+
+
+def _gemms(shape: ModelShape, layout: Layout, sparse: bool) -> list[tuple[float, float, float, float]]:
+    """Rows, columns, depth and number of a layer's matrix multiplications."""
+    tokens, tp, hidden = float(layout.tokens), layout.tp, shape.hidden
+    found: list[tuple[float, float, float, float]] = []
+    if shape.latent:
+        one = shape.latent
+        if one.query_rank:
+            found += [(tokens, one.query_rank, hidden, 1), (tokens, shape.query_width / tp, one.query_rank, 1)]
+        else:
+            found.append((tokens, shape.query_width / tp, hidden, 1))
+        found += [
+            (tokens, one.kv_rank + one.rope, hidden, 1),
+            (tokens, shape.heads * (one.nope + one.value) / tp, one.kv_rank, 1),
+        ]
+    else:
+        found.append((tokens, (shape.query_width + 2 * shape.kv_width) / tp, hidden, 1))
+    found.append((tokens, hidden, shape.value_width / tp, 1))
+    sides = 2 if shape.gated else 1
+    if not sparse:
+        return [*found, (tokens, sides * shape.ffn / tp, hidden, 1), (tokens, hidden, shape.ffn / tp, 1)]
+    local = shape.experts / layout.ep
+    rows = tokens * shape.active_experts / local
+    width = shape.expert_ffn / tp
+    found += [(rows, sides * width, hidden, local), (rows, hidden, width, local)]
+    if shape.shared_ffn:
+        found += [
+            (tokens, sides * shape.shared_ffn / tp, hidden, 1),
+            (tokens, hidden, shape.shared_ffn / tp, 1),
+        ]
+    return [*found, (tokens / layout.split, shape.experts, hidden, 1)]
+
+
+def _attention(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform) -> PassTime:
+    """Attention's scores and their use; returns what selective recomputation computes again."""
+    context = shape.mean_context(layout.seq)
+    widths = 2.0 * (shape.query_width + shape.value_width) / layout.tp
+    half = platform.peak("bf16") if layout.precision != "fp32" else platform.peak("fp32")
+    if layout.attention != "unfused":
+        flops = layout.tokens * context * widths / 2  # the causal half
+        head = shape.query_width // shape.heads
+        for one, factor, backward in ((found.forward, 1.0, False), (found.backward, 2.5, True)):
+            one.attention += (
+                factor * flops / (half * attention_share(platform, layout.attention, head, context, backward))
+            )
+            one.attention *= _imbalance(layout)
+            one.kernels += layout.cp
+        return PassTime()
+    # Scores are written and read whole: multiplied, masked and normalised, dropped out, multiplied.
+    heads = shape.heads / layout.tp
+    elements = layout.tokens * context * heads
+    drop = 5.0 if shape.dropout else 0.0
+    core = PassTime(kernels=5)
+    math = layout.tokens * context * widths / (half * platform.share("bf16") * 0.6)
+    core.attention = max(math, 4.0 * elements / platform.memory_bandwidth)
+    core.elementwise = (4.0 + drop) * elements / platform.memory_bandwidth
+    found.forward.attention += core.attention
+    found.forward.elementwise += core.elementwise
+    found.forward.kernels += core.kernels
+    found.backward.attention += max(2 * math, 8.0 * elements / platform.memory_bandwidth)
+    found.backward.elementwise += (6.0 + drop) * elements / platform.memory_bandwidth
+    found.backward.kernels += 9
+    return core
+
+
+def _imbalance(layout: Layout) -> float:
+    """How much more of a causal mask's work the last rank of a sequence has than the mean one.
+
+    Megatron deals out chunks from both ends of the sequence. Where ranks keep what lies together, the last one has (2 -
+    1/n) of the mean; PyTorch's published runs with 2 to 8 ranks per sequence lie at about 0.7 of that.
+    """
+    return 1.0 if layout.framework is Framework.MEGATRON else 1.0 + 0.7 * (1.0 - 1.0 / layout.cp)
+
+
+def _elementwise(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -> None:
+    """Norms, residuals, activations, rotary positions: what they read and write, at the memory's rate."""
+    stream = shape.hidden / layout.split
+    wide = shape.active_experts * shape.expert_ffn + shape.shared_ffn if sparse else shape.ffn
+    inner = wide / layout.tp
+    turned = (shape.query_width + shape.kv_width) / layout.tp if not shape.positions else 0.0
+    drop = 1.0 if shape.dropout else 0.0
+    eager = not layout.compiled and layout.framework is not Framework.MEGATRON
+    # Bytes per token: two norms (read, write), two residual sums (read two, write one, masks), the activation.
+    forward = stream * (2 * 4 + 2 * (6 + drop)) + inner * (6 if shape.gated else 4) + 4 * turned
+    backward = stream * (2 * 8 + 2 * (4 + drop)) + inner * (10 if shape.gated else 6) + 4 * turned
+    forward_kernels, backward_kernels = 8.0, 10.0
+    if eager:
+        # Norms in fp32 step by step, positions as fp32 complex numbers, an activation apart from its gate.
+        forward += stream * 2 * 20 + inner * (4 if shape.gated else 2) + 16 * turned
+        backward += stream * 2 * 24 + inner * (6 if shape.gated else 2) + 20 * turned
+        forward_kernels, backward_kernels = 32.0, 45.0
+    if layout.precision == "fp8":
+        # Inputs of multiplications are converted, and transposed for the backward pass: read 2, write 1 + 1.
+        cast = (2 * stream * layout.split + inner + shape.value_width / layout.tp) * 4
+        forward, backward = forward + cast, backward + cast
+        forward_kernels, backward_kernels = forward_kernels + 8, backward_kernels + 8
+    if sparse:
+        rows = shape.active_experts * shape.hidden
+        # Rows are sorted by expert, and put back and summed: each read and written twice.
+        forward, backward = forward + 8 * rows, backward + 8 * rows
+        forward_kernels, backward_kernels = forward_kernels + 25, backward_kernels + 30
+        if layout.precision == "fp8":
+            # Each expert's rows are converted by themselves.
+            local = shape.experts / layout.ep
+            forward_kernels, backward_kernels = forward_kernels + 4 * local, backward_kernels + 6 * local
+    for one, amount, kernels in (
+        (found.forward, forward, forward_kernels),
+        (found.backward, backward, backward_kernels),
+    ):
+        one.elementwise += layout.tokens * amount / platform.memory_bandwidth + kernels * platform.gap
+        one.kernels += kernels
+
+
+def _tensor_parallel(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform) -> None:
+    """All-reduces (or all-gather and reduce-scatter) of the residual stream: two forward, two backward.
+
+    Backward, Megatron lets half of them run beside the gradients of the weights.
+    """
+    if layout.tp == 1:
+        return
+    group = LinkGroup.of(layout.tp, 1, platform)
+    size = 2.0 * layout.tokens * shape.hidden
+    one = all_reduce(size, group, platform) if not layout.sequence_parallel else 2 * gather(size, group, platform)
+    if layout.tp_overlap:
+        found.forward.tensor_comm = 0.25 * 2 * one
+        found.backward.tensor_comm = 0.25 * 2 * one
+        return
+    found.forward.tensor_comm = 2 * one
+    # With sequence parallelism the input is gathered once more for the gradients of the weights.
+    whole = 2 * one + (2 * gather(size, group, platform) if layout.sequence_parallel else 0.0)
+    hidden = min(found.backward.gemm / 2, one + (whole - 2 * one))
+    found.backward.tensor_comm = whole - hidden + CONTENTION * hidden
+
+
+def _context_parallel(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform) -> None:
+    """Keys and values go round the ranks of a sequence; what attention takes meanwhile is hidden."""
+    if layout.cp == 1:
+        return
+    group = LinkGroup.of(layout.cp, layout.tp, platform)
+    size = 2.0 * layout.tokens * layout.cp * 2 * shape.kv_width / layout.tp
+    one = gather(size, group, platform)
+    for each, times in ((found.forward, 1.0), (found.backward, 2.0)):
+        each.context_comm = max(0.0, times * one - each.attention) + CONTENTION * min(times * one, each.attention)
+
+
+def _experts(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform) -> None:
+    """Tokens go to their experts and back: two all-to-alls forward and two backward."""
+    if layout.ep == 1:
+        return
+    group = LinkGroup.of(layout.ep, layout.tp, platform)
+    size = 2.0 * layout.tokens * shape.active_experts * shape.hidden / layout.split
+    one = 2 * all_to_all(size, group, platform)
+    for each in (found.forward, found.backward):
+        hidden = min(one, each.compute) if layout.ep_overlap else 0.0
+        each.expert_comm = one - (1 - CONTENTION) * hidden

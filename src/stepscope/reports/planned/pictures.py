@@ -1,0 +1,84 @@
+"""Pictures of a plan in text: memory as a bar, the pipeline as rows of stages over time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.planning.layout import Schedule
+from stepscope.planning.result import JudgedPlan
+
+#: Cells of a picture.
+_WIDTH: Final = 64
+#: Letters of parts of memory, as they are stacked.
+_LETTERS: Final = {
+    "weights": "W", "gradients": "G", "optimizer": "O", "activations": "A", "logits": "L", "gathered": "g",
+    "working": "w", "fragmentation": "f", "context": "c", "communication": "n",
+}  # fmt: skip
+#: Stages and micro-batches that are drawn.
+_MOST_STAGES, _MOST_BATCHES = 8, 12
+
+
+def memory_picture(plan: JudgedPlan) -> str:
+    """The device's memory as a bar of letters, one per part; dots are free."""
+    memory = plan.memory
+    whole = max(memory.usable_bytes, memory.device_bytes)
+    bar, reached, drawn = "", 0, 0
+    for name, size in (*memory.parts.items(), *memory.outside.items()):
+        reached += size
+        cells = round(_WIDTH * reached / whole) - drawn
+        bar += _LETTERS.get(name, "?") * cells
+        drawn += cells
+    end = round(_WIDTH * memory.usable_bytes / whole)
+    if drawn > end:
+        return f"[{bar[:end]}|{bar[end:]} over what can be used"
+    return f"[{bar}{'.' * (end - drawn)}]"
+
+
+def pipeline_picture(plan: JudgedPlan) -> list[str]:
+    """1F1B of the first micro-batches: a row per stage, F forward, B backward (two cells), dots idle."""
+    layout = plan.layout
+    stages, batches = min(layout.pp, _MOST_STAGES), min(layout.micro_batches, _MOST_BATCHES)
+    rows = one_f_one_b(stages, batches)
+    lines = [f"stage {at:>2} {''.join(row)}" for at, row in enumerate(rows)]
+    shown = f"{stages} of {layout.pp} stages, {batches} of {layout.micro_batches} micro-batches"
+    kind = "as 1F1B" if layout.schedule is not Schedule.ONE_F_ONE_B else "1F1B"
+    return [f"F forward, BB backward, . idle; {shown}, {kind}", *lines]
+
+
+def one_f_one_b(stages: int, batches: int) -> list[list[str]]:
+    """Cells of each stage: forward takes one, backward two."""
+    forward_end: dict[tuple[int, int], int] = {}
+    backward_end: dict[tuple[int, int], int] = {}
+    orders = [_order(stage, stages, batches) for stage in range(stages)]
+    at = [0] * stages
+    free = [0] * stages
+    rows: list[list[str]] = [[] for _ in range(stages)]
+    moved = True
+    while moved:
+        moved = False
+        for stage in range(stages):
+            while at[stage] < len(orders[stage]):
+                kind, batch = orders[stage][at[stage]]
+                if kind == "F":
+                    ready = 0 if stage == 0 else forward_end.get((stage - 1, batch), -1)
+                else:
+                    last = stage == stages - 1
+                    ready = forward_end.get((stage, batch), -1) if last else backward_end.get((stage + 1, batch), -1)
+                if ready < 0:
+                    break
+                start = max(ready, free[stage])
+                rows[stage] += ["."] * (start - len(rows[stage])) + ([kind] if kind == "F" else ["B", "B"])
+                free[stage] = len(rows[stage])
+                (forward_end if kind == "F" else backward_end)[stage, batch] = free[stage]
+                at[stage] += 1
+                moved = True
+    longest = max(map(len, rows))
+    return [row + ["."] * (longest - len(row)) for row in rows]
+
+
+def _order(stage: int, stages: int, batches: int) -> list[tuple[str, int]]:
+    warm = min(batches, stages - stage - 1)
+    order = [("F", n) for n in range(warm)]
+    for n in range(batches - warm):
+        order += [("F", warm + n), ("B", n)]
+    return order + [("B", n) for n in range(batches - warm, batches)]

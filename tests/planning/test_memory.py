@@ -1,0 +1,130 @@
+"""Memory of layouts, against the formulas of their sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.planning.family.counts import parameters
+from stepscope.planning.family.reading import read_model
+from stepscope.planning.layout import Framework, Layout, Recompute, Schedule
+from stepscope.planning.machine.spelling import platform
+from stepscope.planning.memory.activations import kept_by_layer
+from stepscope.planning.memory.states import per_parameter, state_parts
+from stepscope.planning.memory.total import memory
+from stepscope.planning.stages import in_flight, stages
+
+GPT = replace(read_model("gpt-22b"), dropout=True)
+A100 = platform("a100-80gb")
+TENSOR = Layout(tp=8, micro_batch=4, global_batch=4, attention="unfused")
+
+
+@pytest.mark.parametrize(
+    ("sequence", "recompute", "expected"),
+    [
+        # Bytes per token and hidden unit: Korthikanti et al. 2022, table 2, with a = 64, s = 2048, h = 6144, t = 8.
+        (False, Recompute.NONE, 10 + 24 / 8 + 5 * 64 * 2048 / (6144 * 8)),
+        (True, Recompute.NONE, 34 / 8 + 5 * 64 * 2048 / (6144 * 8)),
+        (False, Recompute.SELECTIVE, 10 + 24 / 8),
+        (True, Recompute.SELECTIVE, 34 / 8),
+        (False, Recompute.FULL, 2),
+    ],
+)
+def test_activations_are_those_of_the_paper(sequence: bool, recompute: Recompute, expected: float) -> None:
+    layout = replace(TENSOR, sequence_parallel=sequence, recompute=recompute)
+    assert kept_by_layer(GPT, layout, False) == pytest.approx(expected * 4 * 2048 * 6144)
+
+
+def test_fused_attention_keeps_no_scores() -> None:
+    fused = kept_by_layer(GPT, replace(TENSOR, attention="flash"), False)
+    assert fused == pytest.approx((13 + 4 * 8 / 6144) * 4 * 2048 * 6144)  # and 4 bytes per head and token
+
+
+def test_some_layers_recomputed_lie_in_between() -> None:
+    none, full = (
+        kept_by_layer(GPT, replace(TENSOR, recompute=kind), False) for kind in (Recompute.NONE, Recompute.FULL)
+    )
+    half = kept_by_layer(GPT, replace(TENSOR, recompute=Recompute.LAYERS, recomputed_layers=24), False)
+    assert half == pytest.approx((none + full) / 2)
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [
+        (Layout(dp=8), (2, 4, 12)),
+        (Layout(dp=8, framework=Framework.DEEPSPEED), (2, 2, 12)),
+        (Layout(dp=8, zero=3, framework=Framework.FSDP), (4, 4, 8)),
+        (Layout(dp=8, optimizer="sgd"), (2, 4, 8)),
+        (Layout(dp=8, precision="fp32"), (4, 4, 8)),
+    ],
+)
+def test_bytes_per_parameter(layout: Layout, expected: tuple[float, float, float]) -> None:
+    each = per_parameter(layout)
+    assert (each.weights, each.gradients, each.optimizer) == expected
+
+
+@pytest.mark.parametrize(("zero", "expected"), [(0, 18), (1, 6 + 12 / 8), (2, 2 + 16 / 8), (3, 18 / 8)])
+def test_zero_shards_the_optimizer_then_gradients_then_weights(zero: int, expected: float) -> None:
+    shape = read_model("llama2-7b")
+    (stage,) = stages(shape, 1, 1)
+    parts = state_parts(shape, Layout(dp=8, zero=zero), stage)
+    assert sum(parts.values()) / parameters(shape).total == pytest.approx(expected, rel=1e-3)
+
+
+def test_experts_are_split_over_their_ranks() -> None:
+    shape = read_model("mixtral-8x7b")
+    (stage,) = stages(shape, 1, 1)
+    alone = state_parts(shape, Layout(dp=8), stage)["weights"]
+    split = state_parts(shape, Layout(dp=8, ep=8), stage)["weights"]
+    experts = parameters(shape).experts * shape.layers
+    assert alone - split == pytest.approx(2 * experts * 7 / 8)
+
+
+@pytest.mark.parametrize(
+    ("layout", "stage", "expected"),
+    [
+        (Layout(pp=8, global_batch=64), 0, 8),
+        (Layout(pp=8, global_batch=64), 7, 1),
+        (Layout(pp=8, global_batch=4), 0, 4),
+        # Korthikanti et al. 2022: the interleaved schedule holds p (1 + (p - 1) / (p v)) on the first stage.
+        (Layout(pp=8, virtual_stages=3, schedule=Schedule.INTERLEAVED, global_batch=64), 0, 8 * (1 + 7 / 24)),
+        (Layout(pp=8, schedule=Schedule.GPIPE, global_batch=64), 7, 64),
+        (Layout(pp=1, global_batch=64), 0, 1),
+    ],
+)
+def test_micro_batches_in_flight(layout: Layout, stage: int, expected: float) -> None:
+    assert in_flight(layout, stage) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("pp", "virtual", "expected"), [(8, 1, [15, *[16] * 6, 15]), (4, 2, [31, 32, 32, 31])])
+def test_stages_share_layers_that_do_not_divide(pp: int, virtual: int, expected: list[int]) -> None:
+    found = [stage.layers for stage in stages(read_model("llama3-405b"), pp, virtual)]
+    assert sum(found) == 126
+    assert found == expected
+
+
+def test_dense_layers_of_a_mixture_lie_on_the_first_stage() -> None:
+    found = stages(read_model("deepseek-v3"), 16, 1)
+    assert [stage.dense for stage in found] == [3, *[0] * 15]
+    assert sum(stage.sparse for stage in found) == 58
+
+
+def test_parts_add_up_and_decide_whether_it_fits() -> None:
+    found = memory(GPT, TENSOR, A100)
+    assert found.allocated_bytes == sum(found.parts.values())
+    assert found.device_bytes == found.allocated_bytes + sum(found.outside.values())
+    assert not found.fits  # 104 GiB, which is why the paper recomputes
+    assert memory(GPT, replace(TENSOR, recompute=Recompute.SELECTIVE, sequence_parallel=True), A100).fits
+
+
+@pytest.mark.parametrize(("size", "fits", "tight"), [(0.999, False, False), (1.001, True, True), (1.1, True, False)])
+def test_within_five_percent_of_memory_is_tight(size: float, fits: bool, tight: bool) -> None:
+    need = memory(GPT, TENSOR, A100).device_bytes
+    found = memory(GPT, TENSOR, replace(A100, memory_bytes=round(need * size / 0.985)))
+    assert (found.fits, found.tight) == (fits, tight)
+
+
+def test_each_hccl_domain_has_two_buffers() -> None:
+    found = memory(GPT, replace(TENSOR, tp=8, dp=2, global_batch=8), platform("910b"))
+    assert found.outside["communication"] == 2 * (400 << 20)
