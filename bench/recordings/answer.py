@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.ingest import Options, open_trace
+from stepscope.model.errors import StepscopeError
 from stepscope.reports import build, terminal
 from stepscope.reports.report import Report
 from stepscope.rules.finding import Finding
@@ -59,7 +60,16 @@ class Answer:
 
 
 def answer(path: Path, store: Path) -> Answer:
-    """Analyse a recording as `stepscope analyze` does."""
+    """Analyse a recording as `stepscope analyze` does; one that is refused has the refusal for its page."""
+    try:
+        return _analysed(path, store)
+    except StepscopeError as refusal:
+        return Answer((), "", str(refusal).lower(), 0, 0, None, ())
+    except Exception as error:
+        return Answer((), "", "", 0, 0, None, (f"reading ({type(error).__name__})",))
+
+
+def _analysed(path: Path, store: Path) -> Answer:
     with open_trace(path, Options(store=store)) as trace:
         report = build.build_report(trace, build.ReportOptions(page=True))
     diagnosis = report.diagnosis

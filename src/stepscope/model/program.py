@@ -38,6 +38,7 @@ class Program:
         parallel: `ddp`, `fsdp`, `deepspeed`, `dataparallel`, `tensor`, `pipeline`, `context`, `expert`, `embedding`,
             `mpi`.
         host: Whether host operators or calls are recorded, not the device alone.
+        operators: Whether operators are recorded, so that those of a backward pass would show.
         loader: Whether a data loader of the framework is seen.
         executable: Base name of the program's file; empty if unknown.
         recorder: What made the recording: `kineto`, `nsight`, `ascend` or `memsnapshot`.
@@ -56,6 +57,7 @@ class Program:
     graphs: bool = False
     parallel: frozenset[str] = frozenset()
     host: bool = True
+    operators: bool = False
     loader: bool = False
     executable: str = ""
     recorder: str = ""

@@ -22,7 +22,10 @@ SCHEMA: Final = "stepscope.report/1"
 
 @dataclass(frozen=True, slots=True)
 class RankLine:
-    """A device of a rank; `device` and `name` are None for a rank without device activity."""
+    """A device of a rank.
+
+    `device` is None for a rank without device activity; `name` is that of a device that its recording names, if any.
+    """
 
     rank: int
     device: int | None

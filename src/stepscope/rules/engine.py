@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from stepscope.analyses.shared.typical import typical_part
 from stepscope.model.errors import MissingInputError
@@ -25,6 +25,9 @@ from stepscope.signals.recording.accounting import Account, account
 from stepscope.signals.recording.enough import verdict
 from stepscope.signals.shared.job import step_ns, stepless
 from stepscope.signals.shared.program import program
+
+#: What a finding says of which nothing fits the program that could be done.
+NO_REMEDY: Final = "What to do about it does not follow from the recording."
 
 
 @dataclass(slots=True)
@@ -155,6 +158,8 @@ class Diagnosing:
 def _fitted(registered: Registered, draft: Draft, signals: Signals) -> Draft:
     """A draft with the actions that fit the program, in words that fit a recording with or without steps."""
     draft = replace(draft, actions=fitting((*draft.actions, *registered.rule.elsewhere), signals.maybe(program)))
+    if not draft.actions:
+        draft = replace(draft, summary=f"{draft.summary} {NO_REMEDY}")
     if signals.maybe(stepless):
         draft = replace(draft, title=without_steps(draft.title), summary=without_steps(draft.summary))
     return draft

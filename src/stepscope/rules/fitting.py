@@ -31,7 +31,8 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "npu": lambda p: p.platform == "npu",
     "a device": lambda p: p.platform != "cpu",
     "no device": lambda p: p.platform == "cpu",
-    "may train": lambda p: p.kind in ("training", "unknown"),
+    # A backward pass shows by its operators.
+    "may train": lambda p: p.kind == "training" or (p.kind == "unknown" and not p.operators),
     "trains": lambda p: p.trains,
     "infers": lambda p: p.infers,
     "serves": lambda p: p.kind == "serving",

@@ -17,6 +17,8 @@ _RUNNING: Final = ("host", "synchronisation", "copies", "kernels", "system", "co
 _WHOLE: Final = ("data", "host", "synchronisation", "copies", "kernels", "system")
 #: Rules of other families that need one: start-up leaves any device idle.
 _LATER: Final = ("MEM008",)
+#: Those about what happens once, which any recording may show.
+_ONCE: Final = ("DAT002", "HST010", "HST018")
 _FAMILIES: Final = {"few": (*_RUNNING, "data"), "first use": _RUNNING, "thinned": _WHOLE}
 
 
@@ -25,7 +27,7 @@ def withheld(registered: Registered, settings: Settings, ranks: Iterable[Signals
 
     Rules selected by name always run.
     """
-    if settings.select:
+    if settings.select or registered.rule.code in _ONCE:
         return None
     found = [signals.maybe(verdict) for signals in ranks]
     family = "host" if registered.rule.code in _LATER else registered.family

@@ -28,7 +28,7 @@ def test_steps_by_their_role_and_what_lies_around_them() -> None:
         "warm-up": (1, 50 * MS, 2 * MS, None, None),
         "typical": (3, 30 * MS, 6 * MS, None, None),
         "between": (0, 5 * MS, 0, None, None),
-        "after": (0, 25 * MS, 0, None, None),
+        "after": (0, 25 * MS, 0, "save", 20 * MS),  # no call, but an operator that takes most of it
     }
     assert sum(part[1] for part in found.values()) == 150 * MS  # type: ignore[misc]
 
@@ -42,6 +42,24 @@ def test_without_steps_the_time_in_which_the_device_is_in_use_stands_apart() -> 
         "start-up": (0, 40 * MS, 0),
         "in use": (0, 10 * MS, 2 * MS),
     }
+
+
+def test_a_loader_that_takes_most_of_the_start_is_named() -> None:
+    f = Facts()
+    f.host("dataloader", "enumerate(DataLoader)#_X.__next__", 0, 60 * MS)
+    f.kernel("a", 100 * MS, MS, launch=(99 * MS, 2000))
+    f.kernel("b", 109 * MS, MS, launch=(108 * MS, 2000))
+    assert parts(f)["start-up"][3:] == ("enumerate(DataLoader)#_X.__next__", 60 * MS)
+
+
+def test_of_nested_ranges_the_innermost_that_takes_half_is_named() -> None:
+    f = Facts()
+    f.host("annotation", "load everything", 0, 90 * MS)
+    f.host("annotation", "read weights", 10 * MS, 60 * MS)
+    f.host("op", "aten::copy_", 10 * MS, 30 * MS)
+    f.kernel("a", 100 * MS, MS, launch=(99 * MS, 2000))
+    f.kernel("b", 109 * MS, MS, launch=(108 * MS, 2000))
+    assert parts(f)["start-up"][3:] == ("read weights", 60 * MS)
 
 
 def test_a_call_counts_with_the_part_of_it_that_lies_there() -> None:

@@ -285,6 +285,13 @@ def test_calls_of_other_libraries(export, opened):
     assert rows(trace, "SELECT collective FROM collectives") == [("all_reduce",)]
 
 
+def test_threads_that_could_have_run_are_told_apart(export, opened):
+    export.call("cudaMalloc_v3020", 100, 200, 1)
+    for start, on, state in ((100, 1, 0), (150, 0, 6), (160, 1, 0), (170, 0, 2)):
+        export.row("SCHED_EVENTS", start=start, cpu=3, isSchedIn=on, globalTid=global_tid(7), threadState=state)
+    assert rows(opened(export), "SELECT value FROM counters ORDER BY ts") == [(1.0,), (-1.0,), (1.0,), (0.0,)]
+
+
 def test_samples_become_counters(export, opened):
     export.call("cudaMalloc_v3020", 100, 200, 1)
     for start, on in ((100, 1), (150, 0), (160, 1)):

@@ -5,7 +5,10 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.engine import NO_REMEDY, diagnose
 from stepscope.signals.data import data
+from stepscope.signals.host import one_time
+from support import Facts
 
 MS = 1_000_000
 
@@ -36,6 +39,61 @@ def test_just_below_the_threshold_or_like_the_others_it_is_not() -> None:
     assert drafts("DAT002", given(99)) == []
     assert drafts("DAT002", given(1500, odd=False)) == []
     assert len(drafts("DAT002", given(100))) == 1
+
+
+def alone(
+    *waits_ms: int, measured_ms: int = 10, workers: bool | None = True, loop: bool = False
+) -> dict[object, object]:
+    number = len(waits_ms)
+    waits = data.LoaderWaits(
+        np.arange(number), np.arange(number) * 9000 * MS, np.array(waits_ms) * MS,
+        ("enumerate(DataLoader)#_X.__next__",) * number,
+    )  # fmt: skip
+    return {
+        data.waits: waits, data.lone: True, data.odd_first: False,
+        data.in_process: None if workers is None else not workers,
+        one_time.measured: one_time.Measured(measured_ms * MS, 6000 * MS, loop, True),
+    }  # fmt: skip
+
+
+def test_one_wait_that_dwarfs_the_batch_is_found_and_what_is_unknown_is_said() -> None:
+    (draft,) = drafts("DAT002", alone(5000))
+    assert {"5.00 s", "6.00 s", "83.3 %", "10.0 ms"} <= set(figures(draft.summary))
+    assert "can't tell" in draft.summary
+    assert "schedule(" in draft.actions[0].after
+    assert draft.placed_as_ns == 5000 * MS
+    assert draft.recorded_share == pytest.approx(5 / 6)
+
+
+def test_beside_a_loop_of_steps_it_stands_below_them() -> None:
+    (draft,) = drafts("DAT002", alone(5000, loop=True))
+    assert draft.placed_as_ns is None
+
+
+def test_a_lone_wait_must_be_long_and_dwarf_the_batch() -> None:
+    assert drafts("DAT002", alone(99)) == []
+    assert len(drafts("DAT002", alone(100))) == 1
+    assert drafts("DAT002", alone(299, measured_ms=100)) == []
+    assert len(drafts("DAT002", alone(300, measured_ms=100))) == 1
+
+
+def test_a_loader_in_the_main_process_has_no_workers_to_keep() -> None:
+    (draft,) = drafts("DAT002", alone(5000, workers=False))
+    assert any("num_workers=8" in action.after for action in draft.actions)
+    (draft,) = drafts("DAT002", alone(5000, workers=None))
+    assert not any("persistent_workers" in action.after for action in draft.actions)
+
+
+def test_a_batch_of_a_recording_without_steps_is_found_in_a_trace() -> None:
+    facts = Facts()
+    facts.host("dataloader", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 0, 5000 * MS)
+    for number in range(40):
+        at = 5000 * MS + number * MS
+        facts.host("op", "aten::mm", at, 20_000)
+        facts.kernel("gemm", at + 100_000, 800_000, launch=(at, 10_000))
+    found = diagnose(facts.trace(reader="kineto"), strict=True).shown
+    assert found[0].code == "DAT002"
+    assert all(one.actions or NO_REMEDY in one.summary for one in found)
 
 
 def test_without_a_loader_the_rule_abstains() -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from memory_support import driver_calls
@@ -42,6 +45,14 @@ def test_what_is_only_taken_or_only_in_the_first_step_is_no_churn() -> None:
 def test_less_than_half_of_the_steps_is_a_warm_up() -> None:
     assert drafts("MEM002", given(driver_calls(5, only=[0, 1]))) == []
     assert len(drafts("MEM002", given(driver_calls(5, only=[0, 1, 2])))) == 1
+
+
+def test_a_single_return_is_no_churn() -> None:
+    calls = driver_calls(4, "tt")
+    once = replace(calls, free=np.arange(calls.event.size) == 3)
+    twice = replace(calls, free=np.isin(np.arange(calls.event.size), (3, 5)))
+    assert drafts("MEM002", given(once)) == []
+    assert len(drafts("MEM002", given(twice))) == 1
 
 
 def test_just_below_the_share_nothing_is_found() -> None:

@@ -11,6 +11,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import driver_memory, memory
 from stepscope.signals.memory.memory import Growth
 from stepscope.signals.shared.job import infers
+from stepscope.signals.snapshots.kept import KeptBlocks, kept_again
 from stepscope.signals.snapshots.rounds import Rising, rising
 
 MIB = 1 << 20
@@ -54,6 +55,15 @@ def test_a_snapshot_names_who_keeps_it() -> None:
     row = {"place": "train.py(12): loop", "bytes_per_step": 3 * MIB, "bytes": 30 * MIB, "stack": 4}
     (draft,) = drafts("MEM006", {memory.unreturned: (row,)})
     assert figures(draft.summary) == ["3.00 MiB", "30.0 MiB", "train.py(12)"]
+
+
+def test_blocks_of_one_line_that_are_never_freed_are_told_without_steps() -> None:
+    blocks = KeptBlocks("train.py(12): loop", 4, 3, 120 * MIB, 40 * MIB)
+    (draft,) = drafts("MEM006", {memory.unreturned: (), rising: None, kept_again: blocks})
+    assert {"40.0 MiB", "3", "120 MiB", "train.py(12)"} <= set(figures(draft.summary))
+    assert "if these are rounds" in draft.summary
+    small = KeptBlocks("train.py(12): loop", 4, 3, 3 * (MIB - 1), MIB - 1)
+    assert drafts("MEM006", {memory.unreturned: (), rising: None, kept_again: small}) == []
 
 
 def test_a_snapshot_without_steps_tells_of_rounds_and_claims_no_more() -> None:

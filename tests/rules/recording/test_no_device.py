@@ -1,11 +1,51 @@
 from __future__ import annotations
 
+import pytest
+
 from recording_support import advised
+from rule_support import findings
+from stepscope.signals.host.ran_on import RanOn, ran_on
+from support import Facts
 
 
 def test_it_is_advised_without_a_price() -> None:
     (draft,) = advised("REC003", {"device": 1.5})
     assert (draft.change, draft.cost_ns) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("where", "mark", "says", "does"),
+    [
+        ("lost", "cudaLaunchKernel", "no kernels", "KINETO_LOG_LEVEL"),
+        ("device", "aten::cudnn_convolution", "not asked for", "ProfilerActivity.CUDA"),
+        ("mps", "aten::linear_backward", "Apple", "torch.mps.profiler"),
+    ],
+)
+def test_why_it_is_missing_decides_what_to_do(where: str, mark: str, says: str, does: str) -> None:
+    found = RanOn(where, mark, 0, 0, True, "")  # type: ignore[arg-type]
+    (draft,) = advised("REC003", {"device": 1.5}, given={ran_on: found})
+    assert says in draft.summary
+    assert mark in draft.summary
+    assert does in draft.actions[0].after
+    assert ("ProfilerActivity.CUDA" in draft.actions[0].after) == (where == "device")
+
+
+def test_kernels_that_could_not_be_recorded_are_not_advised_to_be_asked_for() -> None:
+    facts = Facts()
+    for number in range(40):
+        facts.host("op", "aten::mm", number * 100_000, 50_000)
+        facts.host("launch", "cudaLaunchKernel", number * 100_000, 5_000, correlation=number + 1)
+    (finding,) = findings("REC003", facts.trace(reader="kineto"))
+    assert "Why is not in the recording" in finding.summary
+    assert all("ProfilerActivity.CUDA" not in action.after for action in finding.actions)
+
+
+def test_operators_of_a_devices_library_without_calls_show_that_the_activity_is_missing() -> None:
+    facts = Facts()
+    for number in range(40):
+        facts.host("op", "aten::cudnn_convolution", number * 100_000, 50_000)
+    (finding,) = findings("REC003", facts.trace(reader="kineto"))
+    assert "ProfilerActivity.CUDA" in finding.actions[0].after
 
 
 def test_wording() -> None:

@@ -45,12 +45,24 @@ def test_without_steps_first_use_is_left_out() -> None:
     facts = Facts()
     facts.kernel("k", 0, 10, launch=(0, 5))
     facts.kernel("k", 990, 10, launch=(980, 5))
-    facts.host("runtime", "nvrtcCompileProgram", 100, 50)
+    early = facts.host("runtime", "nvrtcCompileProgram", 100, 50)
     compiled = facts.host("runtime", "nvrtcCompileProgram", 700, 50)
     first_uses = ("Lazy Function Loading", "cuLibraryLoadData", "Runtime Triggered Module Loading")
     for place, name in enumerate(("Triton/compiler: none", *first_uses)):
         facts.host("runtime", name, 760 + 50 * place, 45)
-    assert Signals.of(facts.trace())(compiling.compilations).events.tolist() == [compiled]
+    assert Signals.of(facts.trace())(compiling.compilations).events.tolist() == [early, compiled]
+
+
+def test_without_steps_compilation_counts_wherever_it_lies_and_on_whatever_thread() -> None:
+    facts = Facts()
+    before = facts.host("annotation", "_compile.compile_inner (dynamo_timed)", 0, 600)
+    facts.host("annotation", "backend_compile (dynamo_timed)", 100, 300)
+    facts.kernel("k", 1000, 10, launch=(990, 5))
+    facts.host("annotation", "compile_fx.<locals>.bw_compiler (dynamo_timed)", 1100, 200, thread="2")
+    facts.kernel("k", 1990, 10, launch=(1980, 5))
+    found = Signals.of(facts.trace())(compiling.compiled_once)
+    assert (found.total_ns, found.recorded_ns, found.outside_ns) == (800, 2000, 600)
+    assert found.events.tolist()[0] == before
 
 
 def test_parts_of_a_compilation_count_once() -> None:

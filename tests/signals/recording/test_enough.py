@@ -66,6 +66,22 @@ def test_a_few_copies_alone_are_no_job(kernels_too: bool, want: str) -> None:
     assert kind(facts) == want
 
 
+def marked(steps: int, dur: int, kind: str) -> Facts:
+    facts = Facts()
+    for step in range(steps):
+        facts.step(step, step * 10 * MS, 10 * MS)
+        facts.kernel("work", step * 10 * MS + 50_000, dur, launch=(step * 10 * MS, 5_000), kind=kind)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("steps", "dur", "kind_of", "want"),
+    [(5, 2 * MS, "copy", ""), (5, 10_000, "compute", ""), (1, 10_000, "compute", "few"), (1, 2 * MS, "copy", "")],
+)
+def test_marked_steps_are_the_job_however_little_runs_in_them(steps: int, dur: int, kind_of: str, want: str) -> None:
+    assert kind(marked(steps, dur, kind_of)) == want
+
+
 def numbered(every: int, sessions: int = 1) -> Facts:
     facts = kernels(40, 500_000)
     for number in range(600):

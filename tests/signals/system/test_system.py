@@ -23,6 +23,14 @@ def switched(facts: Facts, *switches: tuple[int, int]) -> None:
         facts.row("counters", ts=ts, track=track, name="on CPU", value=value)
 
 
+def test_states_of_threads_tell_who_could_have_run() -> None:
+    facts = idle()
+    facts.host("other", "futex", 9500, 100)
+    switched(facts, (0, 1), (3000, 0), (4000, 1), (5000, -1), (5600, 1))
+    s = Signals.of(facts.trace())
+    assert (s(system.readiness_known), s(system.preempted).total) == (True, 600)
+
+
 def test_reading_counts_where_the_device_is_idle() -> None:
     facts = idle()
     facts.host("other", "pread64", 1500, 2000)

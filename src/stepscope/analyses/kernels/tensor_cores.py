@@ -9,6 +9,7 @@ import numpy as np
 
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.grouping import Groups
+from stepscope.analyses.shared.needs import need_device
 from stepscope.analyses.shared.peaks import MATRIX_CLASSES, known_devices
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.costs import Costs
@@ -50,7 +51,8 @@ def tensor_cores(trace: Trace) -> Table:
         MissingInputError: The recording has no compute kernel.
     """
     if not DeviceWork.of(trace).are("compute").any():
-        raise MissingInputError.of("device")
+        need_device(trace)
+        raise MissingInputError("only copies ran on the device", hint="nothing is missing: no kernel was launched")
     devices = known_devices(trace)
     rows = []
     for row in _eligible(trace):

@@ -66,6 +66,7 @@ def _decided(trace: Trace) -> Program:
         graphs=bool(is_mostly(graphs)),
         parallel=_parallel(trace, names, why),
         host=trace.once(recorded_events).on_host(_OF_HOST) > 0,
+        operators=trace.once(recorded_events).on_host(("op",)) > 0,
         loader=bool(trace.once(recorded_events).names(("dataloader",))),
         executable=executable,
         recorder=recording.reader,

@@ -13,9 +13,9 @@ from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.ingest.derive.steps.recorded import OPEN
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, names_by_id, on_host
+from stepscope.model.events.columns import Ids, Spans, names_by_id, on_host
 from stepscope.model.events.steps import Steps
-from stepscope.model.intervals import Intervals
+from stepscope.model.intervals import Intervals, Times
 from stepscope.model.schema import TableSchema, count, ns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -33,15 +33,20 @@ COVERAGE = TableSchema(
         ns("total_ns", "Its length."),
         ns("busy_ns", "Time in it in which a device did anything."),
         ns("copies_ns", "Time in it in which copies or memsets ran."),
-        text("call", "The call of the device's runtime, or of the system on the thread that feeds the devices, that "
-             "took longest in it, by itself at least a tenth of it; null if none did.", nullable=True),
+        text("call", "The call of the device's runtime, of a loader, or of the system on the thread that feeds the "
+             "devices, that took longest in it, by itself at least a tenth of it; outside the steps, else the "
+             "innermost operator, range or function there that took half of it; null if none did.", nullable=True),
         ns("call_ns", "How much of that part it took.", nullable=True),
     ),
 )  # fmt: skip
 
 #: Share of an interval from which on a call explains it.
 _LONG: Final = 0.1
-_CALLS: Final = ("runtime", "launch", "sync", "overhead")
+_CALLS: Final = ("runtime", "launch", "sync", "overhead", "dataloader")
+#: What explains a part outside the steps without such a call, if it takes half of it.
+_OUTSIDE: Final = ("start-up", "between", "after")
+_RANGES: Final = ("op", "annotation", "module", "python")
+_MOST: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +71,52 @@ def coverage(trace: Trace) -> Table:
     busy, copies = _device(trace)
     names = trace.once(names_by_id)
     calls = np.flatnonzero(_explaining(trace, spans) & (spans.dur > 0))
+    ranges = np.flatnonzero(spans.of(*_RANGES) & (spans.track == _main(trace)) & (spans.dur > 0))
     rows = []
     for name in dict.fromkeys(part.name for part in parts):
         mine = [part for part in parts if part.name == name]
         starts, ends = (np.array([getattr(part, edge) for part in mine], np.int64) for edge in ("start", "end"))
         total = int((ends - starts).sum())
-        at = np.searchsorted(starts, spans.ts[calls], side="right") - 1
-        stop = np.minimum(spans.ts[calls] + spans.dur[calls], ends[np.maximum(at, 0)])
-        length = np.where(at >= 0, np.maximum(stop - spans.ts[calls], 0), 0)
-        longest = int(length.argmax()) if length.size else -1
-        explains = longest >= 0 and length[longest] >= max(_LONG * total, 1)
+        told = _longest(spans, calls, starts, ends, total)
+        if told is None and name in _OUTSIDE:
+            told = _innermost(spans, ranges, starts, ends, total)
         rows.append((
             trace.ranks[0], name, sum(part.step for part in mine), total, int(busy.within(starts, ends).sum()),
-            int(copies.within(starts, ends).sum()), names[int(spans.name[calls[longest]])] if explains else None,
-            int(length[longest]) if explains else None,
+            int(copies.within(starts, ends).sum()), names[told[0]] if told else None, told[1] if told else None,
         ))  # fmt: skip
     return Table.from_rows(COVERAGE, rows)
+
+
+def _inside(spans: Spans, at: Ids, starts: Times, ends: Times) -> Times:
+    """How much of each event lies in the part in which it starts, int64[n]."""
+    part = np.searchsorted(starts, spans.ts[at], side="right") - 1
+    stop = np.minimum(spans.ts[at] + spans.dur[at], ends[np.maximum(part, 0)])
+    found: Times = np.where(part >= 0, np.maximum(stop - spans.ts[at], 0), 0)
+    return found
+
+
+def _longest(spans: Spans, at: Ids, starts: Times, ends: Times, total: int) -> tuple[int, int] | None:
+    """Name and time of the longest of these calls, if it explains the part."""
+    length = _inside(spans, at, starts, ends)
+    longest = int(length.argmax()) if length.size else -1
+    if longest < 0 or length[longest] < max(_LONG * total, 1):
+        return None
+    return int(spans.name[at[longest]]), int(length[longest])
+
+
+def _innermost(spans: Spans, at: Ids, starts: Times, ends: Times, total: int) -> tuple[int, int] | None:
+    """The same of the innermost of nested ranges that takes most of the part."""
+    length = _inside(spans, at, starts, ends)
+    most = np.flatnonzero(length >= max(_MOST * total, 1))
+    if not most.size:
+        return None
+    chosen = most[np.lexsort((-spans.ts[at[most]], length[most]))[0]]
+    return int(spans.name[at[chosen]]), int(length[chosen])
+
+
+def _main(trace: Trace) -> int:
+    hosts = trace.once(host_states)
+    return hosts.feeders[0] if hosts is not None else -1
 
 
 def _end(spans: Spans) -> int:
@@ -95,8 +130,7 @@ def _end(spans: Spans) -> int:
 
 def _explaining(trace: Trace, spans: Spans) -> NDArray[np.bool_]:
     """Which events are calls of the device's runtime, or of the system on the thread that feeds the devices."""
-    hosts = trace.once(host_states)
-    system = spans.of("other") & (spans.track == (hosts.feeders[0] if hosts is not None else -1))
+    system = spans.of("other") & (spans.track == _main(trace))
     found: NDArray[np.bool_] = system | spans.of(*_CALLS) & on_host(trace, spans.track)
     return found
 

@@ -56,6 +56,7 @@ _H100_NVL = (
     tera(fp64=60, tf32=417.5, fp16=835.5, bf16=835.5, fp8=1670.5, int8=1670.5),
 )
 _H200_SOURCE = "NVIDIA H200 Tensor Core GPU datasheet, 2024"
+_GA102 = "NVIDIA Ampere GA102 GPU Architecture whitepaper, 2021"
 _BLACKWELL = "NVIDIA Blackwell Architecture Technical Brief, 2024; NVIDIA HGX Platform datasheet, 2025"
 
 _DATACENTRE: tuple[Device, ...] = (
@@ -251,6 +252,53 @@ _WORKSTATION: tuple[Device, ...] = (
         (24, 936, 82),
         (tera(fp32=35.6, fp16=35.6), tera(tf32=35.6, fp16=71, bf16=71, int8=284)),
         (_SM_1536, 112, "NVIDIA Ampere GA102 GPU Architecture whitepaper, 2021"),
+    ),
+    _gpu(
+        "RTX A5000",
+        r"RTX A5000(?! ?(?:Laptop|Max|\d))",
+        (24, 768, 64),
+        (tera(fp32=27.8, fp16=27.8), tera(tf32=55.5, fp16=111.1, bf16=111.1, int8=222.2)),
+        (_SM_1536, 112, f"NVIDIA RTX A5000 datasheet, 2021; {_GA102}"),
+    ),
+    _gpu(
+        "RTX 3060",
+        r"RTX 3060(?! ?(?:Ti|Laptop))",
+        (12, 360, 28),
+        (tera(fp32=12.7, fp16=12.7), tera(tf32=12.7, fp16=25.5, bf16=25.5, int8=101.9)),
+        (_SM_1536, None, f"GeForce RTX 3060 specifications, 2021: 3,584 cores at 1.78 GHz; {_GA102}"),
+    ),
+    _gpu(
+        "RTX 3060 Laptop",
+        r"RTX 3060 Laptop",
+        (6, 336, 30),
+        (tera(fp32=13.1, fp16=13.1), tera(tf32=13.1, fp16=26.2, bf16=26.2, int8=104.6)),
+        (_SM_1536, None, f"GeForce RTX 3060 Laptop GPU, 2021: 3,840 cores at its highest clock of 1.70 GHz; {_GA102}"),
+    ),
+    _gpu(
+        "RTX 4090 Laptop",
+        r"RTX 4090 Laptop",
+        (16, 576, 76),
+        (tera(fp32=33, fp16=33), tera(tf32=33, fp16=66, bf16=66, fp8=131.9, int8=263.8)),
+        (_SM_1536, None, f"GeForce RTX 4090 Laptop GPU, 2023: 9,728 cores at 1.70 GHz; {_ADA}"),
+    ),
+    _gpu(
+        "RTX 500 Ada Laptop",
+        r"RTX 500 Ada",
+        (4, 128, 16),
+        (tera(fp32=9.2, fp16=9.2), tera(tf32=18.4, fp16=36.8, bf16=36.8, fp8=73.6, int8=73.6)),
+        (_SM_1536, None, f"NVIDIA RTX 500 Ada Generation Laptop GPU, 2024: 9.2 TFLOP/s of fp32; {_ADA}"),
+    ),
+    _gpu(
+        "GB10",
+        r"\bGB10\b",
+        (128, 273, 48),
+        (tera(fp32=29.7, fp16=29.7), tera(tf32=59.4, fp16=118.8, bf16=118.8, fp8=237.7, int8=237.7)),
+        (
+            _SM_1536,
+            None,
+            "NVIDIA DGX Spark specifications, 2025: 1 PFLOP/s of sparse FP4, 273 GB/s, 48 SMs; rates of "
+            "wider types by the RTX Blackwell GPU Architecture whitepaper, 2025",
+        ),
     ),
     _gpu(
         "RTX 4090",

@@ -66,14 +66,16 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
     )
 
 
-#: Metadata keys that torch.profiler writes.
+#: Metadata keys that torch.profiler writes, and those that other writers of its format do not copy.
 _ABOUT: Final = ("schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "record_shapes")
-_KNOWN_SQL: Final = "SELECT EXISTS (FROM raw_events WHERE category <> 'other')"
+_OF_A_JOB: Final = ("deviceProperties", "distributedInfo", "record_shapes", "with_stack", "profile_memory")
+_KNOWN_SQL: Final = "SELECT count(*), count(*) FILTER (category <> 'other') FROM raw_events"
 
 
 def _is_other(staging: Staging, metadata: dict[str, Any]) -> bool:
     """Whether it is a Chrome trace of something else than a job, which is reported in health."""
-    other = not any(name in metadata for name in _ABOUT) and staging.one(_KNOWN_SQL) == (False,)
+    events, known = staging.one(_KNOWN_SQL)
+    other = not known and not any(name in metadata for name in (_OF_A_JOB if events else _ABOUT))
     staging.observe(
         "not-a-profile", "warning", int(other), "no event is of a kind that profilers of jobs write",
         "it looks like a Chrome trace of something else: it can't show what is slow",

@@ -12,7 +12,9 @@ from stepscope.readers.nsight.processes import pid
 from stepscope.readers.nsight.tables import records
 from stepscope.readers.sqlite.columns import Columns
 
-_SCHEDULING: Final = Columns(ints=("start", "isSchedIn", "globalTid"))
+_SCHEDULING: Final = Columns(ints=("start", "isSchedIn", "globalTid", "threadState"))
+#: States of `ENUM_SAMPLING_THREAD_STATE` in which a thread without a processor could run: running, unscheduled.
+_READY: Final = "CASE WHEN isSchedIn = 0 AND threadState IN (1, 6) THEN -1 ELSE isSchedIn END"
 _GPU_METRICS: Final = Columns(ints=("timestamp", "typeId", "metricId"), floats=("value",))
 _METRIC_NAMES: Final = Columns(ints=("typeId", "metricId"), texts=("typeName", "metricName"))
 _NETWORK: Final = Columns(ints=("start", "globalId", "portId", "metricsListId", "metricsIdx"), floats=("value",))
@@ -39,9 +41,9 @@ def load_counters(loader: ExportLoader) -> None:
 
 
 def _load_scheduling(loader: ExportLoader) -> None:
-    """Stage a counter per thread that is 1 while the thread runs on a CPU."""
+    """Stage a counter per thread that is 1 while the thread runs on a CPU, and -1 while it is known that it could."""
     for _ in loader.chunks("SCHED_EVENTS", _SCHEDULING):
-        _insert(loader, "start", ("coalesce(globalTid, 0)",), "isSchedIn", lambda key: (
+        _insert(loader, "start", ("coalesce(globalTid, 0)",), _READY, lambda key: (
             str(pid(key[0])), f"thread {key[0] & 0xFFFFFF} on CPU", "on CPU"))  # fmt: skip
 
 

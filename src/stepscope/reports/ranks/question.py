@@ -32,6 +32,10 @@ Look = Callable[[Trace, Callable[[], None]], None]
 #: Why there is no table follows from what it lacks, once it is known what ran, or by a failure.
 _Answer = Table | MissingInputError | Abstention
 
+#: A device that the recording names and that did nothing, as far as it tells; one of several alike.
+_UNUSED_SQL: Final = """
+SELECT name FROM devices WHERE coalesce(name, '') <> '' AND NOT EXISTS (FROM kernels) ORDER BY device LIMIT 1
+"""
 _DEVICES_SQL: Final = """
 SELECT DISTINCT k.device, d.name
 FROM kernels k LEFT JOIN devices d ON d.rank = k.rank AND d.device = k.device ORDER BY ALL
@@ -135,7 +139,8 @@ class Question:
                 abstentions.append(answer)
         told = not named and isinstance(answers.get(PROGRAM.name), Table)
         rank, recording = self.recording
-        used = [(row["device"], row["name"]) for row in self.whole.rows(_DEVICES_SQL)] or [(None, None)]
+        used = [(row["device"], row["name"]) for row in self.whole.rows(_DEVICES_SQL)]
+        used = used or [(None, row["name"]) for row in self.whole.rows(_UNUSED_SQL)] or [(None, None)]
         lines = [RankLine(rank, device, name, recording.world_size) for device, name in used]
         health = self.whole.table("health").records()
         parts = self.rank_parts(abstentions)

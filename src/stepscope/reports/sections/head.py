@@ -130,13 +130,17 @@ def _read(report: Contents) -> str:
 
 def _devices(report: Contents) -> str:
     """`8 × Tesla V100-SXM2-32GB`."""
+    busy = any(row["total_ns"] > row["idle_ns"] for row in step_rows(report) if row.get("idle_ns") is not None)
+    unused = next((line.name for line in report.ranks if line.name and not busy), "")
+    if unused and all(line.device is None for line in report.ranks):
+        return f"{_NO_DEVICE} ({cut(unused, 60)})"
     names = Counter(line.name or "unnamed device" for line in report.ranks if line.device is not None or line.name)
     if not names:
         partly = next((_PARTLY[line.code] for line in report.health if line.code in _PARTLY), "")
         if partly:
             return partly
         # Of some devices neither number nor name is recorded, but when they worked.
-        return "unnamed device" if any(row["total_ns"] > row["idle_ns"] for row in step_rows(report)) else _NO_DEVICE
+        return "unnamed device" if busy else _NO_DEVICE
     return ", ".join(f"{number} × {name}" if number > 1 else cut(name, 60) for name, number in names.items())
 
 

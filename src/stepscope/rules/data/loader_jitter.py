@@ -42,8 +42,8 @@ from stepscope.signals.shared.step_columns import longest
 
 _PREFETCH = Action(
     "Prefetch more batches and use more workers, so that a slow batch does not empty the queue",
-    before="DataLoader(dataset, num_workers=2, prefetch_factor=2)",
-    after="DataLoader(dataset, num_workers=8, prefetch_factor=8, persistent_workers=True)",
+    before="DataLoader(dataset, num_workers=n)   # prefetch_factor=2",
+    after="DataLoader(dataset, num_workers=2 * n, prefetch_factor=8, persistent_workers=True)",
     page="prefetching",
 )
 _EVEN = Action(

@@ -33,9 +33,11 @@ from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data.data import in_process, regular, wait_ns, wait_share
+from stepscope.signals.data.data import in_process, lone, regular, wait_ns, wait_share
 from stepscope.signals.data.loader_activity import receiving, receiving_share
+from stepscope.signals.host.one_time import LOOP
 from stepscope.signals.shared.idleness import data_wait_idle_ns
+from stepscope.signals.shared.job import steps
 
 _WORKERS_AND_DEVICE = Action(
     "Load batches in worker processes, a few per device, and let each prefetch",
@@ -54,8 +56,8 @@ _WORKERS_ALONE = Action(
 _WORKERS = (_WORKERS_AND_DEVICE, _WORKERS_ALONE)
 _MORE = Action(
     "Give the loader more workers or a deeper prefetch, until the wait is gone or the CPUs are busy",
-    before="DataLoader(dataset, num_workers=2)",
-    after="DataLoader(dataset, num_workers=8, prefetch_factor=4, persistent_workers=True)",
+    before="DataLoader(dataset, num_workers=n)",
+    after="DataLoader(dataset, num_workers=2 * n, prefetch_factor=4, persistent_workers=True)",
     page="data-loading",
 )
 _CHEAPER = Action(
@@ -84,7 +86,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if share < limits["min_share"]:
         return
     found, alone = s(regular), s(in_process)
-    if found.events.size < limits["min_waits"]:
+    # Where nearly all is the first of two or three, it may be the loader's start, which DAT002 says.
+    if found.events.size < limits["min_waits"] or (s.maybe(lone) and (s.maybe(steps) or 0) < LOOP):
         return
     received = (s.maybe(receiving_share) or 0.0) if alone is False else 0.0
     taken_over = received >= limits["min_received"]

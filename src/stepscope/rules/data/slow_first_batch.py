@@ -11,7 +11,9 @@ epochs or many workers that is a good part of the time.
 ## How it decides
 The first wait must take `min_ns`, and be more than five times as long as each of at least three later ones
 (`data.odd_first`). There is no price: how often it recurs depends on the length of an epoch, which the recording does
-not tell.
+not tell. In a recording of a batch or two, waits that can't be compared (`data.lone`) must take `min_ns` together, and
+three times as long as the device works on what they bring (`one_time.measured`): such a recording is one of the loader,
+and can't tell whether every batch takes as long.
 
 ## What to try
 Keep the workers between epochs, use one loader that goes on for ever, import and open less when a worker starts, and
@@ -25,19 +27,23 @@ looks like a slow start.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
-from stepscope.model.amounts import duration
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data.data import in_process, odd_first, waits
+from stepscope.signals.data.data import in_process, lone, odd_first, waits
+from stepscope.signals.host.one_time import measured
+
+_UNKNOWN: Final = "One batch can't tell whether each takes so long."
 
 _KEEP = Action(
     "Keep the workers alive between epochs",
-    before="DataLoader(dataset, num_workers=8)",
-    after="DataLoader(dataset, num_workers=8, persistent_workers=True)",
+    before="DataLoader(dataset, num_workers=n)",
+    after="DataLoader(dataset, num_workers=n, persistent_workers=True)",
     page="data-loading",
 )
 _EARLY = Action(
@@ -49,9 +55,33 @@ _EARLY = Action(
 )
 
 
+_SEVERAL = Action(
+    "Find out whether every batch takes so long, or only the first: record several",
+    before="batch = next(iter(loader))\nwith profile() as prof:\n    step(batch)",
+    after="with profile(schedule=schedule(wait=1, warmup=2, active=5)) as prof:\n    for batch in loader:\n"
+    "        step(batch); prof.step()",
+    page="recording",
+)
+_WORKERS = Action(
+    "If every batch takes so long: load in workers, several batches ahead",
+    before="DataLoader(dataset)",
+    after="DataLoader(dataset, num_workers=8, prefetch_factor=4, pin_memory=True)",
+    page="data-loading",
+)
+_FASTER = Action(
+    "If every batch takes so long: see in a worker what it does, and do less of it there: decode once and keep the "
+    "result, read larger files, use more workers",
+    after="py-spy record --subprocesses --output loader.svg -- python program.py",
+    page="data-loading",
+)
+
+
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare the first wait with the later ones."""
+    """Compare the first wait with the later ones, or lone waits with the device's work."""
     found = s(waits)
+    if s.maybe(lone):
+        yield from _alone(s, limits)
+        return
     if not s(odd_first) or found.dur[0] < limits["min_ns"]:
         return
     first, later = int(found.dur[0]), int(np.median(found.dur[1:]))
@@ -65,6 +95,33 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ranges=((int(found.ts[0]), int(found.ts[0]) + first),),
         rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
         numbers={"first_ns": first, "later_median_ns": later, "min_ns": limits["min_ns"]},
+    )
+
+
+def _alone(s: Signals, limits: Limits) -> Iterator[Draft]:
+    found, what = s(waits), s.maybe(measured)
+    total = int(found.dur.sum())
+    if what is None or total < limits["min_ns"] or not what.dwarfed_by(total):
+        return
+    batches = found.dur.size
+    alone = s(in_process)
+    first = f"{duration(int(found.dur[0]))} of it for the first, " if batches > 1 else ""
+    start = " It may be the start of the workers, which each load a first batch." if alone is False else ""
+    yield Draft(
+        title="Getting the batch takes far longer than computing on it",
+        summary=f"The loader takes {duration(total)} of the {duration(what.recorded_ns)} recorded "
+        f"({percent(total / what.recorded_ns)}) for {plural(batches, 'batch', 'batches')} "
+        f"({first}in {found.names[0]}), on which the device works for {duration(what.ns)}.{start} {_UNKNOWN}",
+        actions=(_SEVERAL, *((_WORKERS,) if alone else (_KEEP, _FASTER) if alone is False else (_FASTER,))),
+        taken_ns=None if what.loop else total,
+        placed_as_ns=None if what.loop else total,
+        waiting=not what.loop,
+        recorded_share=total / what.recorded_ns,
+        confidence=0.7,
+        events=found.events,
+        ranges=tuple((int(ts), int(ts + dur)) for ts, dur in zip(found.ts, found.dur, strict=True)),
+        rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
+        numbers={"total_ns": total, "measured_ns": what.ns, "min_ns": limits["min_ns"]},
     )
 
 

@@ -50,6 +50,15 @@ _TOGETHER = Action(
 )
 
 
+_BUFFERED = Action(
+    "Write to memory, and to the file once in many iterations, or in another thread",
+    before='fprintf(log, "%d %f\\n", i, residual);',
+    after="log[n++] = residual;\nif (n == 1000) { fwrite(log, sizeof *log, n, file); n = 0; }",
+    page="logging",
+    needs=("native",),
+)
+
+
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare such functions with the step."""
     found = s(logging)
@@ -73,4 +82,5 @@ RULE = Rule(
     "logging-in-loop",
     thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
     check=check,
+    elsewhere=(_BUFFERED,),
 )

@@ -10,7 +10,9 @@ compile-time assumption keeps changing, it costs more than compiled code gains.
 ## How it decides
 Such events must take `min_share` of the mean step (`compiling.compiling_share`). Where only one of several steps has
 them, it may be the first one: that lowers the confidence. The price is what the step would save on its dependency graph
-without them.
+without them. In a recording without steps all compilation counts, wherever it lies: whether it comes again can't be
+told there. What lies before the first use of the device has no price, but its share of the recording, once it takes
+`min_recorded` of it.
 
 ## What to try
 Find out what changes: `TORCH_LOGS=recompiles` names the guard that failed. Mark dimensions that vary
@@ -25,6 +27,7 @@ is over soon.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
@@ -33,8 +36,11 @@ from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host.compiling import compilations, compiling_share
-from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.host.compiling import compilations, compiled_once, compiling_share
+from stepscope.signals.shared.job import recorded_steps, step_ns, stepless
+
+#: What takes half of the recording is what is recorded.
+_MOSTLY: Final = 0.5
 
 WHY = Action(
     "Find out what triggers recompilation",
@@ -51,8 +57,24 @@ _WARM = Action(
 )
 
 
+_BEFORE = Action(
+    "Compile before the recording starts: run the model once, with the same shapes",
+    before="with profile() as prof:\n    model(x)",
+    after="model(x)  # compiles\nwith profile() as prof:\n    model(x)",
+    page="recompilation",
+)
+_KEPT = Action(
+    "Keep compiled code between runs, where compiling itself is what takes too long",
+    after="TORCHINDUCTOR_FX_GRAPH_CACHE=1 TORCHINDUCTOR_CACHE_DIR=/data/inductor python train.py",
+    page="recompilation",
+)
+
+
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare compilation with the step."""
+    """Compare compilation with the step, or with the recording where no steps are known."""
+    if s.maybe(stepless):
+        yield from _without_steps(s, limits)
+        return
     found = s(compilations)
     if not found.events.size or s(compiling_share) < limits["min_share"]:
         return
@@ -71,10 +93,39 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
+def _without_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Compare all compilation with the recording: whether it comes again is unknown."""
+    all_of_it, inside = s(compiled_once), s(compilations)
+    share = all_of_it.total_ns / all_of_it.recorded_ns
+    known = s.maybe(step_ns)
+    in_use = int(inside.dur.sum()) / known if known else 0.0
+    if in_use < limits["min_share"] and share < limits["min_recorded"]:
+        return
+    outside = all_of_it.outside_ns > int(inside.dur.sum())
+    most = "Most of what is recorded is compilation" if share >= _MOSTLY else "Code is compiled while it is recorded"
+    yield Draft(
+        title=most,
+        summary=f"Compiling takes {duration(all_of_it.total_ns)} of the {duration(all_of_it.recorded_ns)} recorded "
+        f"({percent(share)}): {', '.join(all_of_it.names)}. As a rule only the first call of a shape compiles; without "
+        "steps the recording can't tell whether this comes again.",
+        actions=(_BEFORE, WHY, _KEPT),
+        change=None if outside else Change(host=(Scaled(inside.events, 0.0),)),
+        taken_ns=all_of_it.total_ns if outside else None,
+        placed_as_ns=all_of_it.total_ns if outside else None,
+        recorded_share=share if outside else None,
+        confidence=0.8,
+        events=all_of_it.events,
+        numbers={"share": round(share, 4), **limits},
+    )
+
+
 RULE = Rule(
     "HST010",
     "recompilation",
-    thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
+    thresholds=(
+        Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),
+        Threshold("min_recorded", 0.25, "share", "Less stands beside what was to be recorded."),
+    ),
     check=check,
     symptom_of=("HST011",),
 )

@@ -73,8 +73,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         else ""
     )
     where, after = s(platform), per_step(s, (found.dur * found.factor).sum())
+    # Rounded operands do go through these units, at half their rate.
+    how = "in fp32" if where in _WIDE_UNITS else "in fp32 or TF32" if found.rounded else "without tensor cores"
     yield Draft(
-        title=f"{_SUBJECTS[found.classes[0]]} {'in fp32' if where in _WIDE_UNITS else 'without tensor cores'}",
+        title=f"{_SUBJECTS[found.classes[0]]} {how}",
         summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
         f"{duration(taken)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on "
         f"{tensor_cores(where)} it would be about {duration(after)}.{with_them}",

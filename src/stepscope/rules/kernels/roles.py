@@ -55,6 +55,14 @@ _DECODING: Final = Action(
     "Each decode step reads all weights for a few tokens: take FP8 or 4-bit weights, or more requests per batch",
     page="batch-size",
 )
+_VECTORS: Final = re.compile(r"gemv", re.IGNORECASE)
+_VECTOR: Final = Action(
+    "A GEMM with one vector reads the whole matrix for two operations per element: multiply it by "
+    "several vectors at once, or keep it in fewer bits",
+    before="for x in vectors:\n    y.append(a @ x)",
+    after="y = a @ torch.stack(vectors, 1)",
+    page="batch-size",
+)
 _NARROWER: Final = Action(
     "Use mixed precision: tensor cores compute GEMMs and convolutions in 16 bits several times as fast",
     before="loss = loss_fn(model(x), y)",
@@ -127,6 +135,9 @@ def advice(role: str, names: Sequence[str], told: Program, decoding: bool = Fals
         return (READ_OFTEN,)
     if role == "gemm" and decoding:
         return (_DECODING, *((_GEMM_ROCM,) if platform == "rocm" else (_GEMM,)))
+    # The whole matrix is read for one vector: no tuning reads less.
+    if role == "gemm" and names and _VECTORS.search(names[0]) and not told.trains:
+        return (_DECODING,) if told.infers else (_VECTOR,)
     if role in ("gemm", "convolution") and platform == "cuda" and names and classify(names[0]).dtype == "fp32":
         return (_NARROWER_INFERRING if told.infers else _NARROWER,)
     if role == "gemm" and names and _EXPERTS.search(names[0]):

@@ -9,11 +9,12 @@ microseconds of host time, and giving memory back waits until the device has fin
 
 ## How it decides
 In at least `min_recurrence` of the steps after the first (without steps: of tenths of the time in which the device is
-in use) there are such calls, with memory given back among them, and their time reaches `min_share` of the step. The
-price is what the step would save if none of these calls were made and none waited for the device. In a memory snapshot,
-the trigger must be known: the allocator's garbage collection, at least `min_times`, with segments of sizes that had
-been given back taken again at least `min_again` times. A program that empties the cache, and an allocation that fails
-and is tried again, are told by rules of their own.
+in use) there are such calls, memory is given back in at least `min_returns` of them, and their time reaches `min_share`
+of the step. Memory that is only taken is the start of any program, and so is a single return. The price is what the
+step would save if none of these calls were made and none waited for the device. In a memory snapshot, the trigger must
+be known: the allocator's garbage collection, at least `min_times`, with segments of sizes that had been given back
+taken again at least `min_again` times. A program that empties the cache, and an allocation that fails and is tried
+again, are told by rules of their own.
 
 ## What to try
 If the memory is nearly full, lower the peak; if sizes vary from step to step, let segments grow
@@ -73,7 +74,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     grow = _NPU if s(platform) == "npu" else _EXPANDABLE
     if calls is not None and not calls.steps.size:
         yield from _without_steps(s, grow, limits)
-    elif calls is not None and calls.steady.free.any() and calls.recurrence >= limits["min_recurrence"]:
+    elif calls is not None and calls.returns >= limits["min_returns"] and calls.recurrence >= limits["min_recurrence"]:
         share = s(driver_share)
         if share >= limits["min_share"]:
             found = calls.steady
@@ -109,7 +110,8 @@ def _without_steps(s: Signals, grow: Action, limits: Limits) -> Iterator[Draft]:
     found = s(driver_calls_between)
     total = int(found.dur.sum())
     share = total / max(s(step_ns), 1)
-    if not found.free.any() or found.recurrence < limits["min_recurrence"] or share < limits["min_share"]:
+    recurs = found.returns >= limits["min_returns"] and found.recurrence >= limits["min_recurrence"]
+    if not recurs or share < limits["min_share"]:
         return
     yield Draft(
         title="Device memory is given back and allocated again all the time",
@@ -134,6 +136,7 @@ RULE = Rule(
             "What costs less than 1 % of the step is not shown; msprof-analyze takes 10 ms of such calls in all.",
         ),
         Threshold("min_recurrence", 0.5, "share", "Calls in less than half of the steps are those of a warm-up."),
+        Threshold("min_returns", 2, "count", "Memory that is given back once need not be taken again."),
         Threshold("min_again", 10, "count", "A few segments taken again are those of an unusual step."),
         Threshold("min_times", 3, "count", "Once or twice is a program that goes from one phase to the next."),
     ),

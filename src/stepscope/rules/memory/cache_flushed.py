@@ -32,7 +32,7 @@ from stepscope.rules.memory.remedies import layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.memory.memory import failures
-from stepscope.signals.snapshots.allocator import cost_ns, flushes, history_ns
+from stepscope.signals.snapshots.allocator import cost_ns, driver_names, flushes, history_ns
 from stepscope.signals.snapshots.peak_makeup import makeup
 
 _LOWER = Action(
@@ -41,6 +41,10 @@ _LOWER = Action(
     after="y = x.mul_(scale).add_(shift).relu_()   # where no gradient needs x",
     page="activation-checkpointing",
 )
+
+
+#: Where nothing tells whose allocator it is.
+_CUDA = ("cudaMalloc", "cudaFree")
 
 
 def check(s: Signals, _: Limits) -> Iterator[Draft]:
@@ -56,8 +60,9 @@ def check(s: Signals, _: Limits) -> Iterator[Draft]:
     inside = f", in {operator}," if operator else ""
     held = s.maybe(makeup)
     peak = f" The peak of {quantity(held.used, 'bytes')}: {held.by_line()}." if held is not None else ""
+    take = (s.maybe(driver_names) or _CUDA)[0]
     yield Draft(
-        title=f"cudaMalloc failed and the cache was flushed, at {source_line(worst['place'])}",
+        title=f"{take} failed and the cache was flushed, at {source_line(worst['place'])}",
         summary=f"{short_place(worst['place'])}{inside} asked for {quantity(worst['requested_bytes'], 'bytes')} that "
         f"the device did not have: the allocator flushed its cache, {worst['segments']:,} segments of "
         f"{quantity(worst['bytes'], 'bytes')}, for the retry{times}{price}.{peak}",

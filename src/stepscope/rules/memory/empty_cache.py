@@ -40,7 +40,7 @@ from stepscope.rules.wording import often
 from stepscope.signals import Signals
 from stepscope.signals.memory.driver_memory import driver_calls, driver_share, emptied, unasked_frees
 from stepscope.signals.shared.job import platform
-from stepscope.signals.snapshots.allocator import Emptying, cost_ns, emptyings, history_ns, variable
+from stepscope.signals.snapshots.allocator import Emptying, cost_ns, driver_names, emptyings, history_ns, variable
 
 _REMOVE = {
     "npu": Action(
@@ -56,6 +56,10 @@ _REMOVE = {
         page="memory-fragmentation",
     ),
 }
+
+
+#: Where nothing tells whose allocator it is.
+_CUDA = ("cudaMalloc", "cudaFree")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -76,11 +80,12 @@ def _in_history(s: Signals, found: tuple[Emptying, ...], limits: Limits) -> Iter
         if one.free_ns is not None:
             spent = one.free_ns * (one.segments + min(one.taken, one.segments)) // one.segments
         price = "" if spent is None else f", about {duration(spent)} of {duration(s(history_ns))} in all"
+        take, give = s.maybe(driver_names) or _CUDA
         yield Draft(
             title=f"The allocator's cache is emptied again and again, at {source_line(one.place)}",
             summary=f"{one.times:,} times `empty_cache()` gave back {quantity(one.bytes // one.times, 'bytes')} in "
             f"{one.segments // one.times:,} segments, and {one.taken:,} segments were allocated again: "
-            f"{one.segments:,} cudaFree and as many cudaMalloc{price}. The peak is no lower for it.",
+            f"{one.segments:,} {give} and as many {take}{price}. The peak is no lower for it.",
             actions=(_REMOVE["npu" if "NPU" in s(variable) else "cuda"],),
             cost_ns=None if spent is None else cost_ns(s, spent),
             confidence=0.95,

@@ -13,7 +13,8 @@ The least memory in use within each complete step must rise in every one of at l
 each other, by at least `min_bytes` on average. In a memory snapshot the analysis of what was not returned names the
 call stacks that leave memory behind in most steps; without marked steps, five rounds or more in which memory in use
 rises and falls by much, a little higher each time, show the stack that leaves memory behind in all of them
-(`rounds.rising`). Where allocations are not recorded, memory that the allocator
+(`rounds.rising`), and so do three blocks or more of one line at even distances, none of which is ever freed
+(`kept.kept_again`). Where allocations are not recorded, memory that the allocator
 takes from the driver in every later step without ever giving any back is a hint of less weight. A job that trains and
 fills the device's memory within `most_steps` at that rate will fail, which comes before what costs time.
 
@@ -39,6 +40,7 @@ from stepscope.signals import Signals
 from stepscope.signals.memory.driver_memory import driver_calls
 from stepscope.signals.memory.memory import Growth, fullest, growth, same_sizes, unreturned
 from stepscope.signals.shared.job import infers, platform
+from stepscope.signals.snapshots.kept import kept_again
 from stepscope.signals.snapshots.rounds import rising
 
 #: Bytes of the largest device that is sold (B300, MI355X), where the recording does not say how much there is.
@@ -48,6 +50,14 @@ _DETACH = Action(
     "Keep numbers, not tensors with their graphs",
     before="losses.append(loss)",
     after="losses.append(loss.detach())  # or loss.item(), once in many steps",
+    page="memory-leaks",
+)
+
+
+_HOLDER = Action(
+    "Find out what still refers to such a block",
+    after="import gc\nfor t in gc.get_objects():\n    if torch.is_tensor(t) and t.nbytes >= 2**20:\n"
+    "        print(t.shape, [type(r) for r in gc.get_referrers(t)])",
     page="memory-leaks",
 )
 
@@ -97,6 +107,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             confidence=0.6,
             rows=({"table": "memory_unreturned", "where": {"stack": one_stack.stack}},),
             numbers={"bytes per round": one_stack.per_round, "rounds": one_stack.rounds, **limits},
+        )
+        return
+    blocks = s.maybe(kept_again)
+    if blocks is not None and blocks.each >= limits["min_bytes"]:
+        yield Draft(
+            title="Blocks of one line are never freed",
+            summary=f"{blocks.place} allocates {quantity(blocks.each, 'bytes')} again and again, {blocks.count:,} "
+            f"times in the history, and none is ever freed: {quantity(blocks.bytes, 'bytes')} at its end. No steps are "
+            "marked: if these are rounds of one loop, memory in use grows with each.",
+            actions=(_DETACH, _HOLDER),
+            confidence=0.7,
+            rows=({"table": "memory_unreturned", "where": {"stack": blocks.stack}},),
+            numbers={"bytes": blocks.bytes, "count": blocks.count, **limits},
         )
         return
     if calls is not None and s.maybe(same_sizes) is None:

@@ -30,6 +30,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.memory.memory import failures, fullest, used_share
+from stepscope.signals.shared.program import trains
 
 _CHECKPOINT = Action(
     "Recompute activations in the backward pass instead of keeping them",
@@ -43,6 +44,15 @@ _SHARD = Action(
     after="fully_shard(model)   # or ZeroRedundancyOptimizer(...) for the optimizer's states alone",
     page="fsdp-zero",
 )
+
+
+_LESS = Action(
+    "Hold less at a time: smaller batches, inference mode, and results dropped before the next ones are made",
+    before="outputs = [model(x) for x in inputs]",
+    after="with torch.inference_mode():\n    for x in inputs:\n        save(model(x).cpu())",
+    page="batch-size",
+)
+_SHARD_MODEL = Action("Split the model over devices, or keep it in fewer bits", page="fsdp-zero")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -62,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="The device's memory is nearly full",
         summary=f"At the peak {quantity(peak.used, 'bytes')} are in use, {percent(share)} of what the device has.",
-        actions=(_CHECKPOINT, _SHARD),
+        actions=(_CHECKPOINT, _SHARD) if s.maybe(trains) is not False else (_LESS, _SHARD_MODEL),
         rows=({"table": "memory_peaks", "where": {"device": peak.device}},),
         numbers={used_share.name: share, "min_share": limits["min_share"]},
     )

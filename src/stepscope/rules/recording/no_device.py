@@ -1,33 +1,45 @@
 """The device is not recorded.
 
 ## What it finds
-Calls that launch work on a device, and none of that work.
+Work that was given to a device, by its launches, its libraries' operators or its memory, and nothing of what the device
+did.
 
 ## Why it matters
 Whether the device computes, communicates, copies or waits is the first thing to know of a step.
 
 ## How it decides
-There are launch calls and no device activity. It is advised if it is among the three things whose lack leaves most of
-the step unexplained.
+There is no device activity, and `ran_on.ran_on` tells that work was given to a device. Calls that launch it are only
+recorded by what records the device, too: where they are there, the activity was asked for, and the tracer of the device
+gave no records. Where operators of a device's libraries or its memory are there without any call, the activity was not
+asked for. It is advised if it is among the three things whose lack leaves most of the step unexplained.
 
 ## What to try
-Record the device as well. If that was asked for, another profiler may have held it, or its tracing library was
-missing.
+Where launches are recorded: known causes are the Windows Subsystem for Linux (CUPTI of some versions reports calls and
+no kernels there: https://github.com/pytorch/kineto/issues/762), a CUPTI library that does not fit the driver or PyTorch
+(found first by `LD_LIBRARY_PATH`: https://github.com/pytorch/pytorch/issues/118982), another profiler or monitor that
+holds the device, and missing permission in containers
+(https://developer.nvidia.com/ERR_NVGPUCTRPERM). The recording does not tell which of them it was. Where none are, add
+the device's activity.
 
 ## Known limits
-A job that never uses a device has nothing to record there, and gets no such advice.
+A job that never uses a device has nothing to record there, and gets no such advice. torch.profiler does not see Apple's
+devices at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
 
+from stepscope.ingest.inputs import source_of
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
+from stepscope.signals.host.ran_on import ran_on
 
-_ACTIONS = {
+_ACTIONS: Final = {
     "any": Action(
         "Record the device as well as the host",
         before="profile(activities=[ProfilerActivity.CPU])",
@@ -41,17 +53,65 @@ _ACTIONS = {
         page="recording",
     ),
 }
+_LOST: Final = Action(
+    "Find out why, in the environment in which it was recorded",
+    after="KINETO_LOG_LEVEL=0 python train.py   # what the tracer says when it starts\n"
+    "uname -r               # microsoft: WSL, where some versions of CUPTI record no kernels; try a newer PyTorch\n"
+    "pgrep -af 'nsys|ncu|nv-hostengine'   # another profiler or monitor: stop it, or: dcgmi profile --pause\n"
+    "echo $LD_LIBRARY_PATH  # the CUPTI of another CUDA before PyTorch's own: unset it\n"
+    "grep RmProfilingAdminOnly /proc/driver/nvidia/params   # 1: in a container, docker run --cap-add=SYS_ADMIN",
+    page="recording",
+    needs=("cuda",),
+)
+_SYNC: Final = Action(
+    "Wait for the device before the recording ends, so that its records are complete",
+    before="with profile() as prof:\n    step()",
+    after="with profile() as prof:\n    step()\n    torch.cuda.synchronize()",
+    page="recording",
+)
+_MPS: Final = Action(
+    "Record Apple's devices with Apple's tools: torch.profiler does not see them",
+    before="with torch.profiler.profile() as prof:\n    step()",
+    after='with torch.mps.profiler.profile(mode="interval", wait_until_completed=True):\n    step()  # look at it in '
+    "Instruments, Logging",
+    page="recording",
+)
 
 
 def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     """Advise it if little else is as useful."""
     found = lacking(signals, "device")
-    yield from advice(
-        found,
-        "The device is not recorded",
-        "Work was launched on a device, but what the device did is missing: no time can be explained.",
-        _ACTIONS,
-    )
+    if found is None:
+        return
+    where = signals[found.ranks[0]].maybe(ran_on)
+    kind, mark = ("lost", "") if where is None else (where.where, where.mark)
+    by_torch = where is not None and source_of(found.profiler).by_operators
+    if kind == "lost" and by_torch:
+        seen = (
+            f"Calls that launch work on a device are recorded ({mark}), but no kernels: what the device did is "
+            "missing. Such calls are only recorded with the device's activity, so that it was asked for, "
+            "and its tracer gave no records. Why is not in the recording: the Windows Subsystem for Linux, another "
+            "profiler on the device, missing permission, or a CUPTI that does not fit are known causes."
+        )
+    elif kind == "mps":
+        seen = (
+            f"Work was given to an Apple device ({mark}), which torch.profiler does not record: "
+            "what the device did is missing."
+        )
+    elif kind == "device":
+        seen = (
+            f"Work was given to a device ({mark}), but neither launches nor kernels are "
+            "recorded: the device's activity was not asked for, and what the device did is missing."
+        )
+    else:
+        seen = "Work was launched on a device, but what the device did is not recorded: no time can be explained."
+    for draft in advice(found, "The device is not recorded", seen, _ACTIONS):
+        if kind == "lost" and by_torch:
+            yield replace(draft, actions=(_LOST, _SYNC))
+        elif kind == "mps":
+            yield replace(draft, actions=(_MPS,))
+        else:
+            yield draft
 
 
-RULE = Rule("REC003", "no-device", job_check=job_check, reads=READS)
+RULE = Rule("REC003", "no-device", job_check=job_check, reads=(*READS, ran_on))

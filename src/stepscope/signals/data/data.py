@@ -70,6 +70,13 @@ def odd_first(s: Signals) -> bool:
 
 
 @signal()
+def lone(s: Signals) -> bool:
+    """Whether the waits are too few to be compared: one, or two or three of which the first takes most of the time."""
+    dur = s(waits).dur
+    return bool(dur.size == 1 or (dur.size <= _LATER and dur[0] >= _UNEVEN * dur.sum() > 0))
+
+
+@signal()
 def regular(s: Signals) -> LoaderWaits:
     """The waits without an odd first one."""
     found, first = s(waits), int(s(odd_first))

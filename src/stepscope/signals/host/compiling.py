@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, on_host
-from stepscope.model.events.steps import Steps
+from stepscope.model.events.columns import Ids, Spans, on_host
 from stepscope.model.intervals import Times
-from stepscope.signals.shared.job import recorded_steps, step_ns, stepless
+from stepscope.signals.shared.job import recorded_steps, span_ns, step_ns, stepless
 from stepscope.signals.shared.ranges import apart
 from stepscope.signals.signal import Signals, signal
 
@@ -59,29 +58,74 @@ class Compilations:
 
 
 @signal()
+def compiling_events(s: Signals) -> Ids:
+    """Positions of the outermost events that compile code, wherever they lie; loading is left out. By start."""
+    return _outermost(s, {one: name for one, name in _names(s).items() if not _FIRST_USE.search(name)})
+
+
+def _names(s: Signals) -> dict[int, str]:
+    categories = [category for category in CATEGORIES if category not in _ON_DEVICE]
+    return {one: name for one, name in names_of(s.trace, categories) if _COMPILING.search(name)}
+
+
+def _outermost(s: Signals, names: dict[int, str]) -> Ids:
+    spans = Spans(s.trace)
+    at = np.flatnonzero(np.isin(spans.name, list(names)) & (spans.dur > 0))
+    at = at[on_host(s.trace, spans.track[at])]
+    at = at[np.lexsort((-spans.dur[at], spans.ts[at]))]
+    found: Ids = at[apart(spans.ts[at], spans.ts[at] + spans.dur[at])]
+    return found
+
+
+@signal()
 def compilations(s: Signals) -> Compilations:
     """Events in steps that compile or load code.
 
-    Where no steps are known, first use can't be distinguished from the loop: loading is left out, and compilation
-    counts once half of the time in use is over.
+    Where no steps are known, first use can't be distinguished from the loop: loading is left out.
     """
-    categories = [category for category in CATEGORIES if category not in _ON_DEVICE]
-    names = {one: name for one, name in names_of(s.trace, categories) if _COMPILING.search(name)}
-    start = 0
-    if s(stepless):
-        names = {one: name for one, name in names.items() if not _FIRST_USE.search(name)}
-        found = Steps.of(s.trace)
-        start = int((found.start[0] + found.end[0]) // 2)
-    spans = Spans(s.trace)
-    at = np.flatnonzero(np.isin(spans.name, list(names)) & (spans.dur > 0) & (spans.step >= 0) & (spans.ts >= start))
-    at = at[on_host(s.trace, spans.track[at])]
-    at = at[np.lexsort((-spans.dur[at], spans.ts[at]))]
-    at = at[apart(spans.ts[at], spans.ts[at] + spans.dur[at])]
+    names, spans = _names(s), Spans(s.trace)
+    at = s(compiling_events) if s(stepless) else _outermost(s, names)
+    at = at[spans.step[at] >= 0]
     dur = spans.dur[at]
-    ids, index = np.unique(spans.name[at], return_inverse=True)
+    return Compilations(spans.id[at].astype(np.int64), spans.ts[at], dur, np.unique(spans.step[at]).size,
+                        _longest(spans.name[at], dur, names))  # fmt: skip
+
+
+def _longest(name: NDArray[np.int32], dur: Times, names: dict[int, str]) -> tuple[str, ...]:
+    ids, index = np.unique(name, return_inverse=True)
     total = np.bincount(index, dur, ids.size) if ids.size else np.zeros(0)
-    longest = tuple(names[one] for one in ids[np.argsort(-total, kind="stable")][:2].tolist())
-    return Compilations(spans.id[at].astype(np.int64), spans.ts[at], dur, np.unique(spans.step[at]).size, longest)
+    return tuple(names[one] for one in ids[np.argsort(-total, kind="stable")][:2].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledOnce:
+    """Compilation in a recording without steps, wherever it lies.
+
+    Attributes:
+        total_ns: Its time.
+        recorded_ns: From the first event to the end of the last.
+        outside_ns: Its part before the first use of the device and after the last.
+        names: Those with most time.
+        events: int64[n], the longest ones.
+    """
+
+    total_ns: int
+    recorded_ns: int
+    outside_ns: int
+    names: tuple[str, ...]
+    events: NDArray[np.int64]
+
+
+@signal()
+def compiled_once(s: Signals) -> CompiledOnce:
+    """Compilation in the whole of a recording without steps."""
+    whole = s.whole
+    spans, at = Spans(whole.trace), whole(compiling_events)
+    names, dur = _names(whole), spans.dur[at]
+    return CompiledOnce(
+        int(dur.sum()), whole(span_ns), int(dur[spans.step[at] < 0].sum()), _longest(spans.name[at], dur, names),
+        spans.id[at[np.argsort(-dur, kind="stable")[:20]]].astype(np.int64),
+    )  # fmt: skip
 
 
 @signal("share")

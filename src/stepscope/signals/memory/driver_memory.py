@@ -17,7 +17,7 @@ from stepscope.model.events.columns import Ids, Spans
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Times
-from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.job import span_ns, step_ns
 from stepscope.signals.shared.step_columns import StepColumns
 from stepscope.signals.signal import Signals, signal
 
@@ -25,6 +25,8 @@ from stepscope.signals.signal import Signals, signal
 _HOST: Final = re.compile(r"Host", re.I)
 #: Parts of a recording without steps.
 _TENTHS: Final = 10
+#: So many typical steps show what recurs.
+_LOOP: Final = 3
 _FREE: Final = re.compile(r"Free|Release|Unmap|Trim", re.I)
 
 
@@ -60,6 +62,11 @@ class DriverCalls(StepColumns):
         """Share of the steps after the first that have any such calls."""
         later = max(self.steps.size - 1, 1)
         return np.unique(self.step[np.isin(self.step, self.steps[1:])]).size / later
+
+    @property
+    def returns(self) -> int:
+        """In how many steps memory is given back."""
+        return int(np.unique(self.step[self.free]).size)
 
 
 @signal()
@@ -133,3 +140,42 @@ def emptied(s: Signals) -> bool | None:
     if not s.trace.once(recorded_events).names(("python",)):
         return None
     return any(name.endswith(": empty_cache") for _, name in names_of(s.trace, CATEGORIES))
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """Calls that give device memory back, in a recording without a loop.
+
+    Attributes:
+        total_ns: Their time.
+        longest_ns: The longest.
+        name: The one with most time; empty without any.
+        events: int64[n], the longest first.
+        recorded_ns: From the first event to the end of the last.
+    """
+
+    total_ns: int
+    longest_ns: int
+    name: str
+    events: NDArray[np.int64]
+    recorded_ns: int
+
+
+@signal()
+def returned(s: Signals) -> Returned:
+    """Calls that give device memory back, but for one before all launches, which creates the context.
+
+    Of a recording with several typical steps there are none: there it can be seen whether they recur.
+    """
+    spans, at, names = Spans(s.trace), _asked(s), _names(s)
+    frees = [i for i, name in names.items() if _FREE.search(name)]
+    at = at[np.isin(spans.name[at], frees) & (spans.dur[at] > 0)]
+    launches = spans.ts[spans.of("launch")]
+    at = at[spans.ts[at] > (int(launches.min()) if launches.size else np.iinfo(np.int64).max)]
+    if np.count_nonzero(Steps.of(s.trace).typical & Steps.of(s.trace).found) >= _LOOP:
+        at = at[:0]
+    order = np.argsort(-spans.dur[at], kind="stable")
+    longest = at[order]
+    name = names[int(spans.name[longest[0]])] if longest.size else ""
+    dur = spans.dur[longest]
+    return Returned(int(dur.sum()), int(dur.max(initial=0)), name, spans.id[longest].astype(np.int64), s(span_ns))

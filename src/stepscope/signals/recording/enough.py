@@ -14,6 +14,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
+from stepscope.signals.host.one_time import first_use
 from stepscope.signals.recording.recording import FEW_STEPS
 from stepscope.signals.signal import Signals, signal
 
@@ -35,6 +36,8 @@ _ENOUGH: Final = 500
 _NUMBERS_SQL: Final = """
 SELECT DISTINCT external_id AS number FROM spans WHERE category = 'op' AND external_id > 0 ORDER BY 1
 """
+#: Typical steps whose start the recording marks.
+_MARKED_SQL: Final = "SELECT count(*) FROM steps WHERE typical AND source NOT IN ('inferred', 'whole')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,19 @@ def verdict(s: Signals) -> Verdict:
     devices = s.trace.once(device_times)
     number = int(np.count_nonzero(~DeviceWork.of(s.trace).are("sync")))
     busy = sum(device.busy.total for device in devices)
-    if number <= _FEW and (busy < _SHORT_NS or not DeviceWork.of(s.trace).are("compute").any()):
+    small = busy < _SHORT_NS
+    if number <= _FEW and not _marked(s, small) and (small or not DeviceWork.of(s.trace).are("compute").any()):
         kernels = "Only one kernel or copy" if number == 1 else f"Only {number} kernels and copies"
         return Verdict("few", f"{kernels} ran on the device, {duration(busy)} in all: too few to judge a job by.")
     return _thinned(s) or _first_use(s) or Verdict()
+
+
+def _marked(s: Signals, small: bool) -> bool:
+    """Whether the program or its profiler marks whole steps: then these are the job, however little runs in them.
+
+    A single one with hardly any work may be the first one of a test, in which all is used for the first time.
+    """
+    return int(s.trace.scalar(_MARKED_SQL) or 0) > int(small)
 
 
 def _thinned(s: Signals) -> Verdict | None:
@@ -94,9 +106,13 @@ def _first_use(s: Signals) -> Verdict | None:
     steps = Steps.of(s.trace)
     if taken < _MOSTLY * span or np.count_nonzero(steps.typical & steps.found) >= FEW_STEPS:
         return None
+    once = s.maybe(first_use)
+    longest = f", {duration(once.longest_ns)} in one {once.name}" if once and once.name else ""
     text = (
-        f"{duration(taken)} of {duration(span)} go to first launches and operators, which load their kernels and "
-        "libraries, and to memory from the driver: what is recorded is the start-up, not the job."
+        f"{duration(taken)} of the {duration(span)} in which the device was in use go to first launches and operators, "
+        "which load their kernels and libraries, and to memory from the driver"
+        f"{f'; all first use takes {duration(once.total_ns)}{longest}' if once and longest else ''}: what is "
+        "recorded is the start-up, not the job."
     )
     return Verdict("first use", text)
 

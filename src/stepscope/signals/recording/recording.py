@@ -17,6 +17,7 @@ from stepscope.model.intervals import Intervals
 from stepscope.signals.communication.cluster import ranks_missing
 from stepscope.signals.communication.communication import calls
 from stepscope.signals.host.profiler_cost import ProfilerCost, added_share, added_work
+from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.idleness import causes
 from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.program import program
@@ -110,7 +111,9 @@ def _overhead(s: Signals) -> float:
 
 
 def _device(s: Signals) -> float:
-    return 1.5 if _has(s, "launches") and not _has_device(s) else 0.0
+    where = s.maybe(ran_on)
+    given = where is not None and where.where in ("lost", "device", "mps")
+    return 1.5 if not _has_device(s) and (given or _has(s, "launches")) else 0.0
 
 
 def _host(s: Signals) -> float:

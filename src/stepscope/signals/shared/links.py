@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.model.events.copies import Copies
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.signals.signal import Signals, signal
 
@@ -15,7 +16,9 @@ _MOST: Final = 0.5
 
 @signal()
 def linked(s: Signals) -> bool:
-    """Whether most device activities have a known launch; true if there are none."""
-    work = DeviceWork.of(s.trace)
+    """Whether most device activities have a known launch; true if there are none. Pages that migrate have none."""
+    work, copies = DeviceWork.of(s.trace), Copies.of(s.trace)
     known = ~work.are("sync")
+    pages = copies.at[copies.managed]
+    known[pages] &= work.launched[pages]
     return bool(np.count_nonzero(work.launched & known) >= _MOST * np.count_nonzero(known))

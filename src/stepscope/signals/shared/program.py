@@ -21,6 +21,13 @@ def program(s: Signals) -> Program:
 
 
 @signal()
+def trains(s: Signals) -> bool | None:
+    """Whether the program trains; null if neither a backward pass nor operators that would show one are recorded."""
+    told = s(program)
+    return True if told.trains else False if told.infers or told.operators else None
+
+
+@signal()
 def generates(s: Signals) -> bool:
     """Whether the program generates tokens one after another: it samples them, or serves a model that does."""
     return s(program).kind == "serving" or bool(s.whole.trace.scalar(_TOKENS_SQL))

@@ -23,6 +23,18 @@ SELECT CASE WHEN bool_or(regexp_matches(text, 'torch_npu|c10_npu')) THEN 'PYTORC
     ELSE 'PYTORCH_CUDA_ALLOC_CONF' END
 FROM call_frames
 """
+_UNMAPS_SQL: Final = """
+SELECT count(*) FILTER (action = 'segment_unmap') > count(*) FILTER (action = 'segment_free') FROM allocator_events
+"""
+#: Calls that take a segment and give it back, or map one that can grow and unmap it, by the allocator's variable.
+_DRIVER: Final = {
+    ("PYTORCH_CUDA_ALLOC_CONF", False): ("cudaMalloc", "cudaFree"),
+    ("PYTORCH_CUDA_ALLOC_CONF", True): ("cuMemMap", "cuMemUnmap"),
+    ("PYTORCH_HIP_ALLOC_CONF", False): ("hipMalloc", "hipFree"),
+    ("PYTORCH_HIP_ALLOC_CONF", True): ("hipMemMap", "hipMemUnmap"),
+    ("PYTORCH_NPU_ALLOC_CONF", False): ("aclrtMalloc", "aclrtFree"),
+    ("PYTORCH_NPU_ALLOC_CONF", True): ("aclrtMapMem", "aclrtUnmapMem"),
+}
 _UNTIMED_SQL: Final = "SELECT count(*) FROM health WHERE code = 'no-times'"
 
 
@@ -62,6 +74,13 @@ def history_ns(s: Signals) -> int:
 def variable(s: Signals) -> str:
     """The environment variable that configures the allocator of the recording's platform."""
     return "PYTORCH_NPU_ALLOC_CONF" if s.maybe(platform) == "npu" else str(s.trace.scalar(_KIND_SQL))
+
+
+@signal()
+def driver_names(s: Signals) -> tuple[str, str]:
+    """What the history's segments are taken and given back by: `cudaMalloc` and `cudaFree`, or their like."""
+    mapped = bool(s.trace.scalar(_UNMAPS_SQL))
+    return _DRIVER[s(variable), mapped]
 
 
 @signal()

@@ -46,7 +46,7 @@ WHERE s.category = 'python' AND s.dur > 0 AND s.step IS NOT NULL AND s.name_id I
 _LOADER_SQL: Final = "SELECT ts, ts + dur AS stop FROM spans WHERE category = 'dataloader' AND dur > 0 ORDER BY ts"
 _DEVICE_SQL: Final = "SELECT EXISTS (FROM kernels) AS found"
 _ON_CPU_SQL: Final = """
-SELECT c.ts, c.value > 0 AS running FROM counters c JOIN tracks t USING (track) JOIN tracks h ON h.track = $track
+SELECT c.ts, c.value FROM counters c JOIN tracks t USING (track) JOIN tracks h ON h.track = $track
 WHERE c.name = 'on CPU' AND t.process = h.process AND t.thread = 'thread ' || h.thread || ' on CPU' ORDER BY c.ts
 """
 
@@ -80,9 +80,18 @@ def blocked(s: Signals) -> Intervals:
 
 @signal()
 def preempted(s: Signals) -> Intervals:
-    """Part of that time in which the main thread was off the processor, outside calls that wait."""
-    off = _off_cpu(s)
+    """Part of that time in which the main thread was off the processor, outside calls that wait.
+
+    Where states of threads are recorded, only when it could have run.
+    """
+    off = _off_cpu(s, s(readiness_known))
     return (s(waiting) & off) - _calls(s, _ANY)
+
+
+@signal()
+def readiness_known(s: Signals) -> bool:
+    """Whether it is recorded of threads without a processor that they could have run: exports of Linux don't say."""
+    return bool(s.trace.scalar("SELECT count(*) FROM counters WHERE name = 'on CPU' AND value < 0"))
 
 
 @signal("share")
@@ -168,8 +177,8 @@ def _names(s: Signals, found: Intervals, names: tuple[str, ...]) -> tuple[str, .
     return tuple(str(distinct[one]) for one in order.tolist() if total[one] > 0)[:2]
 
 
-def _off_cpu(s: Signals) -> Intervals:
-    """When the main thread was on no processor, from context-switch samples."""
+def _off_cpu(s: Signals, ready: bool) -> Intervals:
+    """When the main thread was on no processor, or `ready` and on none, from context-switch samples."""
     switches = s.trace.scalar("SELECT count(*) FROM counters WHERE name = 'on CPU'")
     rows = s.trace.columns(_ON_CPU_SQL, {"track": _main(s)}) if switches else {"ts": np.zeros(0, np.int64)}
     if not rows["ts"].size:
@@ -177,6 +186,6 @@ def _off_cpu(s: Signals) -> Intervals:
             "the recording does not show when threads had a processor",
             hint="record switches of threads (Nsight Systems: --cpuctxsw=process-tree)",
         )
-    running = rows["running"].astype(np.bool_)
-    out = np.flatnonzero(~running[:-1])
+    state = rows["value"][:-1]
+    out = np.flatnonzero(state < 0 if ready else state <= 0)
     return Intervals.union_of(rows["ts"][out], rows["ts"][out + 1])

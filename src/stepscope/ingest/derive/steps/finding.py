@@ -22,6 +22,9 @@ from stepscope.store.staging import Staging
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
 #: What shows that the host is recorded.
 _OF_HOST: Final = ("op", "launch", "runtime", "sync")
+#: No step of a job takes less on its host, where one operator takes microseconds. What repeats faster is a call inside
+#: one, such as a lookup of an attribute.
+_LEAST_NS: Final = 500
 #: Sources of steps in order of precedence: what must be recorded, the search, and the value of column `source`.
 SOURCES: Final = (
     ("profiler", recorded_steps, "step", None),
@@ -56,7 +59,7 @@ def find_steps(staging: Staging, overview: Overview, work: RecordedWork) -> tupl
     for source, find, category, said in SOURCES:
         there = may_repeat(overview) if category is None else overview.on_host(category)
         steps = _apart(find(staging)) if there else []
-        if not steps:
+        if not steps or (find in (round_steps, inferred_steps) and _too_short(steps, overview)):
             continue
         passes = passes_of(staging, steps) if overview.on_host("module") else steps
         if passes is not steps:
@@ -71,6 +74,12 @@ def find_steps(staging: Staging, overview: Overview, work: RecordedWork) -> tupl
         return "whole", []
     first, last = in_use(staging, overview, work, overview.on_host(*_OF_HOST)) or staging.one(_SPAN_SQL)
     return "whole", [HostStep("whole recording", None, first, last - first)]
+
+
+def _too_short(steps: list[HostStep], overview: Overview) -> bool:
+    """Whether what repeats on the host, where no device work is recorded, is too short for a step."""
+    lengths = sorted(step.dur for step in steps)
+    return not overview.has("kernel") and lengths[len(lengths) // 2] < _LEAST_NS
 
 
 def _apart(steps: list[HostStep]) -> list[HostStep]:

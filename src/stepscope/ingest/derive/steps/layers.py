@@ -30,8 +30,13 @@ ORDER BY kind, e.ts
 """
 #: Share of neighbouring periods that must be in neighbouring layers.
 _LEAST: Final = 0.8
-#: Classes of kernels that run once per step and never once per layer.
-_ONCE: Final = ("embedding", "optimizer")
+#: Kernels that look up rows of a table, as a step does for its tokens and a layer may for its positions.
+_LOOK_UP: Final = "embedding"
+#: Operators that look up parameters; where none is recorded, how many operators there are.
+_LOOKED_UP_SQL: Final = r"""
+SELECT count(*) FILTER (regexp_matches(name, '^aten::_?embedding(_bag)?$')), count(*)
+FROM raw_events e JOIN names USING (name_id) WHERE e.category = 'op'
+"""
 #: A part that occurs this often in a period is a layer, so the period is a step.
 _OFTEN: Final = 6
 _COPIES_SQL: Final = """
@@ -51,10 +56,22 @@ def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], starts:
     names = staging.connection.execute(
         "SELECT name FROM names WHERE list_contains($some, name_id)", {"some": np.unique(period).tolist()}
     ).fetchall()
-    if any(classify(name).op_class in _ONCE for (name,) in names) or repeats(period) >= _OFTEN:
+    classes = {classify(name).op_class for (name,) in names}
+    if "optimizer" in classes or repeats(period) >= _OFTEN:
+        return True
+    if _LOOK_UP in classes and _looks_up_parameters(staging, [name for (name,) in names], starts.size):
         return True
     [copies] = staging.one(_COPIES_SQL, [int(starts[0]), int(starts[-1])])
     return bool(copies >= starts.size - 1)
+
+
+def _looks_up_parameters(staging: Staging, names: list[str], periods: int) -> bool:
+    """Whether kernels that look up rows do so for the tokens of a step, as operators tell where they are recorded."""
+    looked_up, operators = staging.one(_LOOKED_UP_SQL)
+    if looked_up:
+        # The last step may be cut off before it.
+        return bool(looked_up >= periods - 1)
+    return not operators or any(_LOOK_UP in name.lower() for name in names)
 
 
 def are_layers(staging: Staging, starts: Times) -> bool:

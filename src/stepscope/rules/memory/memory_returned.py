@@ -1,0 +1,93 @@
+"""Giving device memory back takes much of the recording.
+
+## What it finds
+Calls such as `cudaFree` that take long, in recordings of a batch or two, where nothing shows that they recur.
+
+## Why it matters
+The caching allocator keeps what it has, so that such calls are rare: it makes them when the device has no memory left
+for a request, or when the program empties the cache. Each waits until the device is done with everything, and what was
+given back has to be taken anew.
+
+## How it decides
+In a recording of fewer than three typical steps, calls that give device memory back must take `min_ns` together and
+`min_share` of the recording (`driver_memory.returned`). A call before anything was launched creates the context, and
+does not count. Where they recur in steps, MEM002 tells it with a price; where a snapshot of the allocator
+says why they are made, MEM005 and MEM011 do.
+
+## What to try
+See whether allocations fail and are tried again, which PyTorch counts. If so, lower the peak, or let segments grow; if
+not, look for `empty_cache`.
+
+## Known limits
+The calls don't say who makes them: libraries give back workspaces of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import duration, percent, plural
+from stepscope.rules import native
+from stepscope.rules.finding import Action
+from stepscope.rules.memory.remedies import layout_actions
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.memory.driver_memory import returned
+from stepscope.signals.memory.memory import used_share
+
+_COUNT = Action(
+    "Find out whether allocations fail and are tried again: more than 0 says so",
+    before="step()",
+    after='step()\nprint(torch.cuda.memory_stats()["num_alloc_retries"])',
+    page="memory-fragmentation",
+)
+_DELETE = Action(
+    "If so, hold less: drop results before the next ones are made, and compute in parts",
+    before="big = torch.einsum(..., a, b)",
+    after="for part in a.split(1024):\n    use(torch.einsum(..., part, b))",
+)
+#: From here on the device is as good as full.
+_FULL = 0.9
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Compare calls that give memory back with the recording."""
+    found = s(returned)
+    share = found.total_ns / found.recorded_ns
+    if found.total_ns < limits["min_ns"] or share < limits["min_share"]:
+        return
+    used = s.maybe(used_share)
+    full = used is not None and used >= _FULL
+    why = (
+        f"At the peak {percent(used or 0.0)} of the device's memory are in use: it may be that a request found no "
+        "room, so that the allocator gave its cache back and asked again."
+        if full
+        else "A request found no room, or the program empties the cache, or a library gives back its own: "
+        "which of these is not recorded."
+    )
+    yield Draft(
+        title="Giving memory back takes much of the time",
+        summary=f"{plural(found.events.size, f'call of {found.name}', f'calls of {found.name}')} "
+        f"{'takes' if found.events.size == 1 else 'take'} {duration(found.total_ns)} of the "
+        f"{duration(found.recorded_ns)} recorded ({percent(share)}), the longest {duration(found.longest_ns)}. {why}",
+        actions=(_COUNT, *layout_actions(s)[:1], _DELETE) if full else (_COUNT, *layout_actions(s)[:1]),
+        taken_ns=found.total_ns,
+        placed_as_ns=found.total_ns,
+        confidence=0.7,
+        events=found.events,
+        rows=({"table": "memory_churn", "where": {"step": None}},),
+        numbers={"total_ns": found.total_ns, **limits},
+    )
+
+
+RULE = Rule(
+    "MEM019",
+    "memory-returned",
+    thresholds=(
+        Threshold("min_ns", 1e6, "ns", "Some ten usual calls."),
+        Threshold("min_share", 0.1, "share", "What lies outside the steps is named from there."),
+    ),
+    check=check,
+    elsewhere=native.ALLOCATING,
+    symptom_of=("MEM002", "MEM005", "MEM011"),
+)

@@ -1,0 +1,75 @@
+"""The program waits for numbers of a device that is not recorded.
+
+## What it finds
+`.item()`, `float(tensor)`, `if tensor:` and other reads of one number that take far longer than reading memory, in
+recordings without calls of a runtime: on Apple's devices, or where only the host was recorded.
+
+## Why it matters
+A number that is there is read within a microsecond. A read that takes longer waits until the device is done with all
+that came before it; meanwhile the host launches nothing, and the device idles afterwards until it is fed again.
+
+## How it decides
+Of the recorded reads of a number those count that take 100 µs or more (`ran_on.slow_reads`), unless the operators are
+known to run on the processor; together they must take `min_share` of the recording. There is no price: what the device
+does meanwhile is not recorded, and without the reads the program waits for it elsewhere.
+
+## What to try
+Read fewer numbers: keep losses and norms on the device, and read them together, once in many steps.
+
+## Known limits
+A page fault or a pause of the process within a read looks the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.host.ran_on import ran_on, slow_reads
+from stepscope.signals.shared.job import infers
+
+_TOGETHER = Action(
+    "Gather the numbers on the device, and read them once",
+    before="for p in model.parameters():\n    norms.append(p.grad.norm().item())",
+    after="norms = torch.stack([p.grad.norm() for p in model.parameters()]).tolist()",
+    page="synchronisation",
+)
+_LATER = Action(
+    "Keep the number on the device and read it once in many steps",
+    before="total += loss.item()",
+    after="total += loss.detach()\nif step % 100 == 0:\n    print(total.item() / 100)",
+    page="synchronisation",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Compare slow reads with the recording."""
+    found, where = s(slow_reads), s.maybe(ran_on)
+    share = found.total_ns / found.recorded_ns
+    if not found.waited or share < limits["min_share"] or (where is not None and where.where == "cpu"):
+        return
+    device = "an Apple device" if where is not None and where.where == "mps" else "a device"
+    yield Draft(
+        title="The host waits for numbers from a device that is not recorded",
+        summary=f"{found.waited:,} of {found.number:,} reads of a number (aten::item) take {duration(found.total_ns)} "
+        f"({percent(share)} of the recording), the longest {duration(found.longest_ns)}, where reading memory takes a "
+        f"microsecond: they wait for work of {device}, of which nothing is recorded.",
+        actions=(_TOGETHER,) if s.maybe(infers) else (_LATER, _TOGETHER),
+        taken_ns=found.total_ns,
+        confidence=0.75,
+        events=found.events[:20],
+        rows=({"table": "operators", "where": {"name": "aten::item"}},),
+        numbers={"waited": found.waited, "total_ns": found.total_ns, **limits},
+    )
+
+
+RULE = Rule(
+    "SYN006",
+    "unrecorded-waits",
+    thresholds=(Threshold("min_share", 0.05, "share", "As for other time in which one side waits for the other."),),
+    check=check,
+    whole=True,
+)
