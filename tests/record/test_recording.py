@@ -302,7 +302,12 @@ for step in range(40):
     [
         (3, 10, [14, 15, 16, 17], "the program's own profiler was at work in step 8, and goes first"),
         (9, 10, [14, 15, 16, 17], "the program's own profiler was at work in step 10, and goes first"),
-        (12, 20, [10, 11, 12], "recorded steps 10 to 12"),
+        (
+            12,
+            20,
+            [10, 11, 12],
+            "recorded steps 10 to 11, and the beginning of step 12, in which the program started its own",
+        ),
         (3, 39, [], "nothing was recorded: the steps asked for could not be"),
     ],
 )

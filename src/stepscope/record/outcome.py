@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from stepscope.record.job.report import ProcessReport
@@ -18,17 +19,26 @@ _SOURCES = {
 
 def reports_in(folder: Path) -> list[ProcessReport]:
     """What the processes of a job wrote, by rank and number of the process."""
-    found = [ProcessReport.read(path) for path in sorted(folder.glob("*.json"))]
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            found.append(ProcessReport.read(path))
     return sorted(found, key=lambda one: (one.rank, one.pid))
 
 
 def sentences(reports: list[ProcessReport], settings: RecordSettings) -> list[str]:
     """What is to be said about a recording, a sentence each, without a full stop."""
     recorded = [one for one in reports if one.files]
-    lines = [_recorded(one, settings.profiler) for one in recorded]
+    # Processes that belong to no group are no ranks, unless there is just one.
+    at_work = [one for one in reports if one.files or one.seen]
+    alone = len(at_work) < 2
+    names = {id(one): f"rank {one.rank}" if one.world_size > 1 or alone else f"process {one.pid}" for one in reports}
+    lines = [_recorded(one, names[id(one)], settings.profiler) for one in recorded]
     for one in reports:
-        lines += [f"rank {one.rank} (process {one.pid}): {note}" for note in one.notes]
-    lines += [f"recorded memory of rank {one.rank}: {path}" for one in reports for path in one.snapshots]
+        name = names[id(one)]
+        name = name if name.startswith("process") else f"{name} (process {one.pid})"
+        lines += [f"{name}: {note}" for note in one.notes]
+    lines += [f"recorded memory of {names[id(one)]}: {path}" for one in reports for path in one.snapshots]
     if not recorded:
         what = "no step" if any(one.snapshots for one in reports) else "nothing"
         lines.append(f"{what} was recorded: {_nothing(reports, settings)}")
@@ -44,18 +54,23 @@ def about_samples(sampler: MachineSampler | None) -> list[str]:
     return [f"sampled the machine {sampler.samples} times, which took {share:.2f} % of a core: {path}"]
 
 
-def _recorded(one: ProcessReport, profiler: str) -> str:
+def _recorded(one: ProcessReport, name: str, profiler: str) -> str:
     if one.stop < 0 and one.source != "time":
-        killed = f"rank {one.rank} was killed while its steps from {one.first} on were recorded"
+        killed = f"{name} was killed while its steps from {one.first} on were recorded"
         return f"{killed}; their marks are left: {one.files[-1]}" if profiler == "torch" else killed
-    if one.source == "time":
-        what = _SOURCES["time"]
-    else:
-        last = one.stop - 1
-        span = f"step {one.first}" if last == one.first else f"steps {one.first} to {last}"
-        what = f"{span} ({_SOURCES[one.source]})"
+    what = _SOURCES["time"] if one.source == "time" else f"{_span(one)} ({_SOURCES[one.source]})"
     last_of = f", the last of {len(one.files)} recordings" if len(one.files) > 1 else ""
-    return f"recorded {what} of rank {one.rank}{last_of}{_cost(one)}: {one.files[-1]}"
+    return f"recorded {what} of {name}{last_of}{_cost(one)}: {one.files[-1]}"
+
+
+def _span(one: ProcessReport) -> str:
+    """The steps that were recorded as a whole, and the one in which the recording was cut."""
+    last = one.stop - 1
+    whole = "" if last < one.first else f"step {one.first}" if last == one.first else f"steps {one.first} to {last}"
+    if not one.cut:
+        return whole
+    cut = f"the beginning of step {one.stop}, in which {one.cut}"
+    return f"{whole}, and {cut}" if whole else cut
 
 
 def _cost(one: ProcessReport) -> str:
@@ -77,7 +92,8 @@ def _nothing(reports: list[ProcessReport], settings: RecordSettings) -> str:
     if not reports:
         return (
             "no process of the program imported torch and ended by itself; record a program that uses PyTorch, in a"
-            " Python that reads PYTHONPATH (not started with -I or -E)"
+            " Python that reads PYTHONPATH (not started with -I or -E), and where it runs on other machines, into a"
+            " folder that they share"
         )
     most = max(reports, key=lambda one: one.seen)
     if most.source and not settings.scheduled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def wait_for(sampler: MachineSampler, samples: int) -> None:
 
 def report(folder: Path, **values: Any) -> None:
     temporary = folder / "1.unfinished"
-    temporary.write_text(json.dumps({"pid": os.getpid(), **values}))
+    temporary.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), **values}))
     temporary.replace(folder / "1.json")
 
 
@@ -39,10 +40,13 @@ def test_samples_lie_beside_the_recordings_and_are_denser_while_one_is_made(
     monkeypatch.setenv("PATH", "")
     sampler.start(os.getpid())
     wait_for(sampler, 1)
-    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".reports").mkdir(parents=True)
     report(tmp_path / "reports", first=3, stop=-1)
     # Ten times a second; without a recording three would take two seconds.
     wait_for(sampler, 4)
+    assert [one.name for one in (tmp_path / "out").iterdir()] == [".reports"]
+    (tmp_path / "out" / "job.pt.trace.json").touch()
+    wait_for(sampler, 5)
     report(tmp_path / "reports", first=3, stop=7)
     path = sampler.stop()
     assert path is not None

@@ -89,9 +89,8 @@ def record(
 
     The program's output and exit status are its own. Each rank writes a recording.
     """
-    import tempfile
-
     from stepscope.record import nsys
+    from stepscope.record.folders import recording_folder
     from stepscope.record.launch import run
     from stepscope.record.machine.sampler import MachineSampler
     from stepscope.record.outcome import about_samples, reports_in, sentences
@@ -101,22 +100,21 @@ def record(
     asks = _signal(signal)
     _known_trigger(trigger)
     _known_profiler(with_, nsys_option)
-    folder = _folder(output)
-    with tempfile.TemporaryDirectory(prefix="stepscope-record-") as reports:
-        asking = {asks: Path(reports) / "asked"} if asks else {}
+    with recording_folder(output) as (folder, reports):
+        asking = {asks: reports / "asked"} if asks else {}
         requests = [*asking.values(), *([touch.absolute()] if touch else [])]
         settings = RecordSettings(
-            str(folder), reports, first, stop, warmup, _numbers(ranks),
+            str(folder), str(reports), first, stop, warmup, _numbers(ranks),
             shapes=not no_shapes, stacks=not no_stacks, allocations=allocations, memory=memory,
             profiler=with_ or "torch", patience_s=patience,
             scheduled=bool(steps or every) or not (requests or trigger), every=every or 0,
             requests=tuple(map(str, requests)), slow=_SLOW if trigger else 0.0,
         )  # fmt: skip
         command = nsys.profiled(program, settings, nsys_option or []) if with_ else program
-        sampler = None if no_machine else MachineSampler(folder, Path(reports))
+        sampler = None if no_machine else MachineSampler(folder, reports)
         status = run(command, settings, asking, sampler.start if sampler else None)
         problems = nsys.export(folder) if with_ else []
-        for line in [*sentences(reports_in(Path(reports)), settings), *about_samples(sampler), *problems]:
+        for line in [*sentences(reports_in(reports), settings), *about_samples(sampler), *problems]:
             typer.echo(f"stepscope: {line}.", err=True)
     if folder.is_dir() and any(path.suffix != ".jsonl" for path in folder.iterdir()) and not no_report:
         _diagnose(folder)
@@ -183,19 +181,3 @@ def _numbers(ranks: str | None) -> tuple[int, ...]:
     if not all(part.strip().isdecimal() for part in parts):
         raise UserError(f"--ranks {ranks} is no list of ranks", hint="give numbers with commas between them, as 0,7")
     return tuple(int(part) for part in parts)
-
-
-def _folder(output: Path | None) -> Path:
-    """The folder to record into, which holds no recording yet; it is made when there is one."""
-    import time
-
-    from stepscope.model.errors import UserError
-
-    folder = output or Path(time.strftime("stepscope-%Y%m%d-%H%M%S"))
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file", hint="give --output a folder")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise UserError(
-            f"{folder} is not empty", hint="give --output a folder of its own, so that nothing else is analysed"
-        )
-    return folder.absolute()

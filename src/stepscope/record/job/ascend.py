@@ -28,13 +28,16 @@ class AscendCapture:
         self._profiler: Any = None
         self._mark: Any = None
         self._partial = ""
+        self._runs = False
         self._path = Path(settings.output)
 
     def prepare(self) -> None:
         """Nothing: it is set up as it starts, between two steps."""
 
     def cancel(self) -> None:
-        """Nothing was set up."""
+        """Stop it, if it records, without parsing."""
+        if self._runs:
+            self.stop("recording failed")
 
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Start to record; returns the recording's folder, which the profiler names after the process and the time."""
@@ -53,6 +56,7 @@ class AscendCapture:
             experimental_config=api._ExperimentalConfig(profiler_level=api.ProfilerLevel.Level1),
         )
         self._profiler.start()
+        self._runs = True
         self._profiler.add_metadata_json("stepscope", json.dumps(details))
         self._path = max(set(self._path.glob(own)) - before, default=self._path)
         return self._path
@@ -64,13 +68,15 @@ class AscendCapture:
         self._mark.__enter__()
 
     def _end_mark(self) -> None:
-        if self._mark is not None:
-            self._mark.__exit__(None, None, None)
-            self._mark = None
+        mark, self._mark = self._mark, None
+        if mark is not None:
+            mark.__exit__(None, None, None)
 
     def stop(self, partial: str = "") -> None:
         """Stop recording, and parse what was recorded unless the process is ending."""
-        self._partial = partial
+        if not self._runs:
+            return
+        self._runs, self._partial = False, partial
         self._end_mark()
         self._profiler.stop()
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import sys
+import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from stepscope.record.job import kineto
 from stepscope.record.job.journal import Journal
 
 if TYPE_CHECKING:
     from stepscope.record.job.identity import JobProcess
     from stepscope.record.settings import RecordSettings
+
+_NO_STACKS: Final = "Python functions were left out, since the program has a profile function of its own (cProfile)"
 
 
 class Capture:
@@ -31,22 +36,35 @@ class Capture:
         self._settings = settings
         self._mark: Any = None
         self._journal: Journal | None = None
+        self._state = "made"
+        # torch would take the place of a profile function that the program has, and not put it back.
+        self._stacks_left_out = settings.stacks and _has_profile_function()
         self._profiler: Any = torch.profiler._KinetoProfile(
             activities=torch.profiler.supported_activities(),
             record_shapes=settings.shapes,
             profile_memory=settings.allocations,
-            with_stack=settings.stacks,
+            with_stack=settings.stacks and not self._stacks_left_out,
             experimental_config=_details(settings, all_threads),
         )
 
     def prepare(self) -> None:
         """Set the profiler up, which takes long the first time."""
-        self._profiler.prepare_trace()
+        with kineto.first_use():
+            self._profiler.prepare_trace()
+        self._state = "prepared"
 
     def cancel(self) -> None:
-        """It will not be started. Another profiler would lose what devices did beside one that is only set up."""
-        self._profiler.start_trace()
-        self._profiler.stop_trace()
+        """Leave no profiler running, and write nothing.
+
+        Another profiler would lose what devices did beside one that is only set up.
+        """
+        state, self._state = self._state, "over"
+        self._end_mark()
+        with kineto.quiet():
+            if state == "prepared":
+                self._profiler.start_trace()
+            if state in ("prepared", "started"):
+                self._profiler.stop_trace()
 
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Start to record.
@@ -60,7 +78,9 @@ class Capture:
         """
         path = Path(self._settings.output) / f"{process.worker()}.{time.time_ns()}.pt.trace.json"
         self._journal = Journal(path, process)
-        self._profiler.start_trace()
+        with kineto.quiet():
+            self._profiler.start_trace()
+        self._state = "started"
         if process.world_size > 1 and not process.joined:
             info = {"rank": process.rank, "world_size": process.world_size}
             self._profiler.add_metadata_json("distributedInfo", json.dumps(info))
@@ -68,17 +88,18 @@ class Capture:
         return path
 
     def mark(self, number: int) -> None:
-        """End the step that is going on, and start another."""
+        """End the step that is going on, and start another; what is done for that lies in neither."""
         self._end_mark()
-        self._mark = self._torch.profiler.record_function(f"ProfilerStep#{number}")
-        self._mark.__enter__()
         if self._journal is not None:
             self._journal.mark(number)
+        mark = self._torch.profiler.record_function(f"ProfilerStep#{number}")
+        mark.__enter__()
+        self._mark = mark
 
     def _end_mark(self) -> None:
-        if self._mark is not None:
-            self._mark.__exit__(None, None, None)
-            self._mark = None
+        mark, self._mark = self._mark, None
+        if mark is not None:
+            mark.__exit__(None, None, None)
 
     def stop(self, partial: str = "") -> None:
         """Stop recording.
@@ -86,10 +107,14 @@ class Capture:
         Args:
             partial: Why the last step is not whole, if it is not; the recording says so.
         """
-        if partial:
-            self._profiler.add_metadata_json("stepscope_partial", json.dumps(partial))
+        if self._state != "started":
+            return
         self._end_mark()
-        self._profiler.stop_trace()
+        self._state = "over"
+        with kineto.quiet():
+            if partial:
+                self._profiler.add_metadata_json("stepscope_partial", json.dumps(partial))
+            self._profiler.stop_trace()
 
     def write(self) -> str:
         """Write the recording in the place of its journal, once it is complete.
@@ -104,7 +129,8 @@ class Capture:
         temporary = final.with_name(f".{final.name}.unfinished")
         reason = ""
         try:
-            self._profiler.export_chrome_trace(str(temporary))
+            with kineto.quiet():
+                self._profiler.export_chrome_trace(str(temporary))
         except (OSError, RuntimeError) as error:
             reason = str(error).split("\n", 1)[0]
         # torch 2.13 writes under this name, and leaves it where that fails.
@@ -120,7 +146,9 @@ class Capture:
             whole, reason = False, reason or (error.strerror or "")
         with contextlib.suppress(OSError):
             temporary.unlink()
-        return "" if whole else f"the recording is cut ({reason or _space(final.parent)})"
+        if not whole:
+            return f"the recording is cut ({reason or _space(final.parent)})"
+        return _NO_STACKS if self._stacks_left_out else ""
 
 
 def _is_whole(path: Path) -> bool:
@@ -132,7 +160,13 @@ def _is_whole(path: Path) -> bool:
 
 
 def _space(folder: Path) -> str:
-    return f"{shutil.disk_usage(folder).free >> 20} MiB are free in {folder}"
+    with contextlib.suppress(OSError):
+        return f"{shutil.disk_usage(folder).free >> 20} MiB are free in {folder}"
+    return f"{folder} is gone"
+
+
+def _has_profile_function() -> bool:
+    return sys.getprofile() is not None or getattr(threading, "_profile_hook", None) is not None
 
 
 def _details(settings: RecordSettings, all_threads: bool) -> Any:

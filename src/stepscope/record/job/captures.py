@@ -23,7 +23,7 @@ class AnyCapture(Protocol):
         """Set the profiler up, before the first recorded step."""
 
     def cancel(self) -> None:
-        """Undo that: it will not be started."""
+        """It will not be started, or written: leave nothing running."""
 
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Start to record; returns what is written in the end."""

@@ -20,6 +20,20 @@ def at_exit(leave: Callable[[], None]) -> None:
     util.register_after_fork(leave, lambda done: util.Finalize(None, done, exitpriority=10))
 
 
+class AtThreadEnd:
+    """Has something done when the thread ends in whose `threading.local` it is, by that thread.
+
+    Args:
+        leave: What is to be done.
+    """
+
+    def __init__(self, leave: Callable[[], None]) -> None:
+        self._leave = leave
+
+    def __del__(self) -> None:
+        self._leave()
+
+
 class Termination:
     """Has something done when the process is terminated, then lets it die of the signal.
 

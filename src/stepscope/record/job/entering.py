@@ -1,13 +1,14 @@
-"""Put the hooks in place, in a process that has imported torch and in its forks."""
+"""Put the hooks in place, in a process that has imported torch, and in its forks."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from stepscope.record.job import hooks, watching
+from stepscope.record.job import hooks
 from stepscope.record.job.ending import at_exit
 from stepscope.record.job.imports import wait_for
+from stepscope.record.job.patience import Patience
 from stepscope.record.job.recorder import Recorder
 from stepscope.record.settings import RecordSettings
 
@@ -31,16 +32,11 @@ def enter() -> None:
         if settings.memory:
             # It may be imported long after torch, and before the model goes to its NPU.
             wait_for("torch_npu", recorder.memory.await_device)
-        watching.start(recorder)
+        patience = Patience(recorder)
+        patience.start()
         at_exit(recorder.leave)
         _entered.append(recorder)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=lambda: _begin_anew(recorder))
+            os.register_at_fork(before=patience.end, after_in_child=recorder.begin_anew)
     except Exception as error:
         print(f"stepscope: nothing is recorded of this process ({error}).", file=sys.stderr)  # noqa: T201
-
-
-def _begin_anew(recorder: Recorder) -> None:
-    """In a forked process: it has steps of its own, or none, as a loader's worker."""
-    recorder.begin_anew()
-    watching.start(recorder)

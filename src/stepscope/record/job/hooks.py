@@ -1,68 +1,56 @@
-"""Hooks in torch that see updates by optimizers, batches of loaders and the program's profilers, and change none."""
+"""What sees updates by optimizers, batches of loaders, calls of models and the program's profilers; changes none."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from stepscope.record.job.unseen import Watched, never_compile, stand_in
 
 if TYPE_CHECKING:
     from stepscope.record.job.recorder import Recorder
 
 
 def install(recorder: Recorder) -> None:
-    """See optimizers, loaders and profilers of this process."""
+    """See optimizers, loaders, models and profilers of this process."""
     import torch
     from torch.autograd import profiler
     from torch.optim import optimizer as optimizers
     from torch.utils.data import dataloader
 
-    compiling = torch.compiler.is_compiling
-
-    def updated(optimizer: Any, args: Any, kwargs: Any) -> None:
-        del args, kwargs
-        if not compiling():
-            recorder.updated(id(optimizer))
-
-    optimizers.register_optimizer_step_post_hook(updated)
-    _see_the_end_of_updates(optimizers.Optimizer, recorder, compiling)
-    iterators: Any = dataloader._BaseDataLoaderIter
-    asked = iterators.__next__
-
-    @functools.wraps(asked)
-    def next_batch(self: Any) -> Any:
-        recorder.asked()
-        return asked(self)
-
-    iterators.__next__ = next_batch
+    never_compile(Watched.__get__, *recorder.entries())
+    _see_updates(optimizers.Optimizer, recorder)
+    Watched(dataloader._BaseDataLoaderIter, "__next__", lambda _: recorder.asked()).put()
     recorder.models.see(torch.nn.Module)
     if recorder.settings.profiler == "torch":
         recorder.others.see(profiler.profile)
 
 
-def _see_the_end_of_updates(optimizer: Any, recorder: Recorder, compiling: Callable[[], bool]) -> None:
-    """See when an update is over.
+def _see_updates(optimizer: Any, recorder: Recorder) -> None:
+    """See when an update is over, with the range that torch records around it, which no range of a step may cut.
 
-    The hook above runs within the range that torch records around an update, which no range of a step may cut. Each
-    class of optimizers is prepared by `profile_hook_step` when the first of it is made, which also shows that the
-    program trains.
+    Each class of optimizers is prepared by `profile_hook_step` when the first of it is made, which also shows that the
+    program trains. An update within another one of the same optimizer, as of a class above, is a part of that.
     """
-    prepare = getattr(optimizer, "profile_hook_step", None)
-    if prepare is None:
-        recorder.updates_end_unseen = True
-        return
+    prepare = optimizer.profile_hook_step
+    going_on: set[int] = set()
 
     def profile_hook_step(func: Any) -> Any:
-        recorder.finder.expects_updates = True
-        update = prepare(func)
+        recorder.trains()
+        update: Callable[..., Any] = prepare(func)
 
-        @functools.wraps(update)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            result = update(*args, **kwargs)
-            if not compiling():
-                recorder.update_over()
+            one = id(args[0]) if args else 0
+            if one in going_on:
+                return update(*args, **kwargs)
+            going_on.add(one)
+            try:
+                result = update(*args, **kwargs)
+            finally:
+                going_on.discard(one)
+            recorder.updated(one)
             return result
 
-        return wrapper
+        return stand_in(update, wrapper)
 
-    optimizer.profile_hook_step = staticmethod(profile_hook_step)
+    optimizer.profile_hook_step = staticmethod(stand_in(prepare, profile_hook_step))

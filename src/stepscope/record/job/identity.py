@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 #: Variables that hold rank and world size, by the launcher that sets them: torchrun and its like, Slurm, Open MPI, and
@@ -23,6 +25,8 @@ _LAUNCHERS: Final = ("torch.distributed.run", "torch.distributed.launch", "accel
 #: The same by the names under which they are installed.
 _COMMANDS: Final = ("torchrun", "accelerate", "accelerate-launch", "deepspeed", "ds")
 
+_LOADER_WORKER: Final = "_worker_loop"
+
 
 def is_launcher() -> bool:
     """Whether this process only starts others: what it does is no step of any rank."""
@@ -32,12 +36,43 @@ def is_launcher() -> bool:
     return module.startswith(_LAUNCHERS) or command in _COMMANDS
 
 
+def only_starts_others() -> bool:
+    """Whether a process that shows no step leaves the work to others: it is a launcher, or has children that work.
+
+    A loader's workers are no such children, nor is the helper of multiprocessing that frees shared memory.
+    """
+    if is_launcher():
+        return True
+    processes: Any = sys.modules.get("multiprocessing.process")
+    forked = list(getattr(processes, "_children", ()))
+    names = [getattr(getattr(child, "_target", None), "__name__", "") for child in forked]
+    return any(name != _LOADER_WORKER for name in names) or any(map(_is_other_python, _children()))
+
+
+def _children() -> list[int]:
+    """Numbers of this process's children, where the system tells."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in Path("/proc/self/task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def _is_other_python(pid: int) -> bool:
+    """Whether a process was started with Python and a program of its own."""
+    words = [b""]
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return b"python" in words[0].rpartition(b"/")[2] and not any(b"multiprocessing" in word for word in words)
+
+
 @dataclass(frozen=True, slots=True)
 class JobProcess:
     """A process of a job.
 
     Attributes:
-        rank: Its rank; 0 for a job of one process.
+        rank: Its rank; 0 for a job of one process, and its number among those that `torch.multiprocessing.spawn`
+            started, which may be no ranks.
         world_size: Number of ranks; 1 where none are known.
         joined: Whether torch knows both, which then writes them into its traces itself.
     """
@@ -56,9 +91,18 @@ class JobProcess:
             given = os.environ.get(rank, ""), os.environ.get(size, "")
             if given[0].isdecimal() and given[1].isdecimal() and int(given[1]) > 1:
                 return cls(int(given[0]), int(given[1]), False)
-        return cls(0, 1, False)
+        return cls(_spawn_index(), 1, False)
 
     def worker(self) -> str:
         """Name for files: rank, host and process."""
         name = f"{socket.gethostname().split('.')[0] or 'host'}_{os.getpid()}"
         return f"rank{self.rank}_{name}" if self.world_size > 1 else name
+
+
+def _spawn_index() -> int:
+    """What `torch.multiprocessing.spawn` passes to this process first; 0 in any other."""
+    process: Any = getattr(sys.modules.get("multiprocessing.process"), "_current_process", None)
+    arguments: tuple[Any, ...] = getattr(process, "_args", ())
+    spawned = getattr(getattr(process, "_target", None), "__module__", "") == "torch.multiprocessing.spawn"
+    index = arguments[1] if spawned and len(arguments) > 1 else 0
+    return index if isinstance(index, int) else 0

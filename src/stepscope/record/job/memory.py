@@ -133,10 +133,7 @@ class MemoryHistory:
 
     def _tell(self) -> None:
         """The launcher hears of it also if the process is killed now."""
-        try:
-            self._report().write(self._settings.reports)
-        except OSError as error:
-            self._report().note(_first_line(error))
+        self._report().write(self._settings.reports)
 
 
 def _module(package: str, name: str) -> Any:

@@ -1,93 +1,105 @@
-"""See calls of models that no other module contains; used where there are neither updates nor batches."""
+"""See calls of models that no other module's call contains; used where there are neither updates nor batches."""
 
 from __future__ import annotations
 
-import functools
-import weakref
+import sys
 from collections.abc import Callable, Hashable
+from dis import opname
+from types import FrameType
 from typing import Any, Final
 
-#: So many modules are noted before those that are gone are forgotten.
-_FEW: Final = 4096
+from stepscope.record.job.unseen import Watched
 
-
-class CallMark:
-    """A hook of a module that a copy of the module shares and a pickled one lacks."""
-
-    def __init__(self, called: Callable[[Hashable], None]) -> None:
-        self._called = called
-
-    def __call__(self, module: Any, args: Any) -> None:
-        """A module is called."""
-        del args
-        self._called(id(module))
-
-    def __deepcopy__(self, memo: Any) -> CallMark:
-        del memo
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # `{}.get(module, args)` is `args`, which is what a hook returns that leaves arguments as they are.
-        return (getattr, ({}, "get"))
+#: So many calls of models that lie in no other call are looked at before the classes to watch are taken to be known.
+_CALLS: Final = 64
+#: The same of all calls, those within others included.
+_LOOKS: Final = 20_000
 
 
 class Models:
-    """The modules made so far, and hooks of some.
+    """Watches the classes of the models that the program calls.
 
-    Each is noted when it is made or unpickled. The garbage collector knows them as well, but also tuples that another
-    thread is just filling: that thread fails where somebody looks at them.
+    At first calls of every module are seen. The classes of those that are called by no other module stay watched, and
+    no more are looked for: calls of modules within a model then cost nothing. No module has a hook, and none changes.
 
     Args:
-        called: What to do when a module is called, with its identity.
+        called: What to do when a model is called, with its identity.
     """
 
     def __init__(self, called: Callable[[Hashable], None]) -> None:
-        self._mark = CallMark(called)
-        self._handles: dict[int, Any] = {}
-        self._made: list[weakref.ref[Any]] = []
-        self._most = _FEW
+        self._called = called
+        self._module: Any = None
+        self._everywhere: Watched | None = None
+        self._watched: dict[type, Watched] = {}
+        self._outer: set[int] = set()
+        self._inner: set[int] = set()
+        self._calls = self._looks = 0
 
     def see(self, module: Any) -> None:
-        """Start to note modules.
+        """Start to.
 
         Args:
             module: `torch.nn.Module`.
         """
-        for name in ("__init__", "__setstate__"):
-            if original := getattr(module, name, None):
-                setattr(module, name, self._noting(original))
-
-    def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def wrapper(module: Any, *args: Any, **kwargs: Any) -> Any:
-            self._made.append(weakref.ref(module))
-            if len(self._made) > self._most:
-                self._forget()
-            return original(module, *args, **kwargs)
-
-        return wrapper
-
-    def _forget(self) -> None:
-        """Keep no more than twice as many notes as there are modules."""
-        noted = len(self._made)
-        left = [one for one in self._made[:noted] if one() is not None]
-        self._made[:noted] = left
-        self._most = max(_FEW, 2 * len(left))
-
-    def look(self, depth: int) -> None:
-        """Hook the modules that lie in no other, and those within them to a depth."""
-        noted = [one() for one in list(self._made)]
-        found = list({id(one): one for one in noted if one is not None}.values())
-        children = {id(child) for one in found for child in one.__dict__.get("_modules", {}).values()}
-        level = [one for one in found if id(one) not in children]
-        for _ in range(depth + 1):
-            for one in level:
-                if id(one) not in self._handles and "_forward_pre_hooks" in one.__dict__:
-                    self._handles[id(one)] = one.register_forward_pre_hook(self._mark)
-            level = [child for one in level for child in one.__dict__.get("_modules", {}).values() if child is not None]
+        self._module = module
+        self._calls = self._looks = 0
+        if self._everywhere is None:
+            self._everywhere = Watched(module, "__call__", self._looked_up)
+            self._everywhere.put()
 
     def leave(self) -> None:
-        """Remove the hooks."""
-        for handle in self._handles.values():
-            handle.remove()
-        self._handles.clear()
+        """Watch no class any more."""
+        self._stop_looking()
+        while self._watched:
+            self._watched.popitem()[1].remove()
+
+    def _stop_looking(self) -> None:
+        if self._everywhere is not None:
+            self._everywhere.remove()
+            self._everywhere = None
+
+    def _looked_up(self, model: Any) -> None:
+        """Some module is called."""
+        self._looks += 1
+        kind = type(model)
+        caller = sys._getframe(2)
+        known = any(one in self._watched for one in kind.__mro__)
+        if not known and not _looks_up(caller) and not self._is_within(caller):
+            watched = Watched(kind, "__call__", self._told)
+            if kind is not self._module and watched.put():
+                self._watched[kind] = watched
+            self._outer.add(id(model))
+            self._call(model)
+        if self._calls >= _CALLS or self._looks >= _LOOKS:
+            self._stop_looking()
+
+    def _told(self, model: Any) -> None:
+        """A module of a watched class is called."""
+        identity, caller = id(model), sys._getframe(2)
+        if identity in self._inner or _looks_up(caller):
+            return
+        if identity not in self._outer:
+            within = self._is_within(caller)
+            (self._inner if within else self._outer).add(identity)
+            if within:
+                return
+        self._call(model)
+
+    def _call(self, model: Any) -> None:
+        self._calls += 1
+        self._called(id(model))
+
+    def _is_within(self, frame: FrameType | None) -> bool:
+        """Whether a module's call is under way in this thread."""
+        code = self._module._call_impl.__code__
+        while frame is not None:
+            if frame.f_code is code:
+                return True
+            frame = frame.f_back
+        return False
+
+
+def _looks_up(frame: FrameType) -> bool:
+    """Whether code looks `__call__` up, as torch.compile does; a class's own `__call__` does so to call another's."""
+    code = frame.f_code
+    return code.co_name != "__call__" and opname[code.co_code[frame.f_lasti]].startswith("LOAD_")

@@ -25,12 +25,15 @@ class NsightCapture:
         self._operators: Any = None
         self._problem = ""
         self._marked = False
+        self._open = False
 
     def prepare(self) -> None:
         """Nothing: `nsys` has been there from the start."""
 
     def cancel(self) -> None:
-        """Nothing was set up."""
+        """Close the capture range, if it is open."""
+        if self._open:
+            self.stop()
 
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Open the capture range.
@@ -44,6 +47,7 @@ class NsightCapture:
             raise RuntimeError("Nsight Systems records GPUs, and this process has used none so far")
         cuda.synchronize()
         cuda.profiler.start()
+        self._open = True
         operators = self._torch.autograd.profiler.emit_nvtx(record_shapes=self._settings.shapes)
         try:
             operators.__enter__()
@@ -66,6 +70,7 @@ class NsightCapture:
     def stop(self, partial: str = "") -> None:
         """Close the capture range, behind the last kernel of the last step."""
         del partial
+        self._open = False
         self._end_mark()
         if self._operators is not None:
             self._operators.__exit__(None, None, None)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
+
+from stepscope.record.job.unseen import stand_in
 
 
 class OtherProfilers:
@@ -55,21 +56,19 @@ class OtherProfilers:
                 setattr(profiles, name, self._before(original))
         leave = profiles.__exit__
 
-        @functools.wraps(leave)
         def wrapper(profile: Any, *args: Any) -> Any:
             try:
                 return leave(profile, *args)
             finally:
                 self._at_work.discard(profile)
 
-        profiles.__exit__ = wrapper
+        profiles.__exit__ = stand_in(leave, wrapper)
 
     def _before(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
         def wrapper(profile: Any) -> Any:
             if threading.get_ident() not in self._ours and profile not in self._at_work:
                 self._yield_to()
                 self._at_work.add(profile)
             return original(profile)
 
-        return wrapper
+        return stand_in(original, wrapper)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import threading
 import time
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.record.job.captures import AnyCapture, new_capture
-from stepscope.record.job.ending import Termination
-from stepscope.record.job.identity import JobProcess, is_launcher
+from stepscope.record.job.ending import AtThreadEnd, Termination
+from stepscope.record.job.identity import JobProcess, only_starts_others
+from stepscope.record.job.loops import Loops
 from stepscope.record.job.memory import MemoryHistory
 from stepscope.record.job.models import Models
 from stepscope.record.job.others import OtherProfilers
 from stepscope.record.job.report import ProcessReport
+from stepscope.record.job.unseen import is_traced, without_modes
 from stepscope.record.job.windows import Windows
 from stepscope.record.settings import RecordSettings
-from stepscope.record.steps.finder import StepFinder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,117 +28,110 @@ WAITING: Final = "waiting"
 WARMING: Final = "warming"
 RECORDING: Final = "recording"
 DONE: Final = "done"
+#: Seconds that the end of the process waits for another thread that is being recorded.
+_OTHER_THREAD_S: Final = 2.0
+_STRETCH_S: Final = 60.0
 
 
 class Recorder:
     """Records the chosen steps of this process.
 
-    Events come from hooks in the program's threads; only those of the thread in which the first step ends count.
+    Whatever fails here is said at the end, and the program goes on without being recorded.
 
     Attributes:
-        finder: What finds the steps.
-        models: Hooks of models, where there is nothing else to go by.
+        loops: What finds the loop and its steps.
+        models: Sees calls of models, where there is nothing else to go by.
         others: The program's own profilers, which go first.
-        updates_end_unseen: This torch does not show when an update is over; steps start within its range.
     """
 
     def __init__(self, settings: RecordSettings) -> None:
+        from torch._C._dynamo import eval_frame
+
+        self._set_compiler: Callable[[Any], Any] = eval_frame.set_eval_frame
         self.settings = settings
-        self.updates_end_unseen = False
-        self.finder = StepFinder()
         self.models = Models(self.called)
         self.others = OtherProfilers(self._yield)
         self.memory = MemoryHistory(settings, lambda: self.report)
         self._termination = Termination(lambda: self.leave("the program was terminated"))
-        self._reset()
+        self._local = threading.local()
+        self._reset(expects_updates=False)
 
-    def _reset(self) -> None:
+    def _reset(self, *, expects_updates: bool) -> None:
         self._pid = os.getpid()
         self._state = WAITING
         self._thread = 0
-        self._closing = False
         self._capture: AnyCapture | None = None
         self._left = False
         self._failed = False
+        self._over = threading.Event()
+        self._written: threading.Event | None = None
+        self.loops = Loops(expects_updates=expects_updates)
         self.windows = Windows(self.settings)
         self.report = ProcessReport()
 
     def begin_anew(self) -> None:
         """Forget the steps of the process that this one was forked from."""
-        expects = self.finder.expects_updates
-        self.finder = StepFinder()
-        self.finder.expects_updates = expects
         self.memory.begin_anew()
         self.others.begin_anew()
-        self._reset()
+        self._reset(expects_updates=self.loops.expects_updates)
+
+    def entries(self) -> list[Any]:
+        """What hooks call."""
+        return [Recorder.asked, Recorder.updated, Recorder.called, Recorder.trains, Recorder._happened]
 
     def ask(self) -> bool:
         """Record the next steps; whether that can be."""
         self.windows.ask()
         if self._state == DONE and not self._failed:
             self._state = WAITING
+            if self.loops.finder.source == "model":
+                self.models.see(sys.modules["torch"].nn.Module)
         return not self._failed
 
-    def needs_no_watch(self) -> bool:
-        """Whether steps are found by updates or batches, or were recorded, or this is a loader's worker."""
-        data = sys.modules.get("torch.utils.data")
-        worker = data is not None and data.get_worker_info() is not None
-        return worker or self._state != WAITING or self.finder.source in ("optimizer", "loader")
+    def trains(self) -> None:
+        """There is an optimizer."""
+        self.loops.expects_updates = True
+        self.models.leave()
 
     def asked(self) -> None:
         """A batch is about to be asked for."""
-        if self._state != DONE and self._is_loop():
-            began = time.perf_counter_ns()
-            if self.finder.batch():
-                self._step()
-            self.report.hooks_ns += time.perf_counter_ns() - began
+        self._happened(self.loops.batch)
 
     def updated(self, optimizer: Hashable) -> None:
-        """An optimizer has updated its parameters."""
-        if self._state != DONE and self._is_loop():
-            began = time.perf_counter_ns()
-            self._closing = self.finder.update(optimizer)
-            if self._closing and self.updates_end_unseen:
-                self.update_over()
-            self.report.hooks_ns += time.perf_counter_ns() - began
-
-    def update_over(self) -> None:
-        """The update is over, with all that torch records of it."""
-        if self._closing and self._state != DONE and self._is_loop():
-            began = time.perf_counter_ns()
-            self._closing = False
-            self._step()
-            self.report.hooks_ns += time.perf_counter_ns() - began
+        """An optimizer has updated its parameters, and all that torch records of that is over."""
+        self._happened(self.loops.update, optimizer)
 
     def called(self, model: Hashable) -> None:
         """A model is called."""
-        if self._state != DONE and self._is_loop():
-            began = time.perf_counter_ns()
-            if self.finder.call(model):
-                self._step()
-            self.report.hooks_ns += time.perf_counter_ns() - began
+        self._happened(self.loops.call, model)
 
-    def _is_loop(self) -> bool:
-        """Whether this is the thread of the loop: the first from which an event comes."""
-        thread = threading.get_ident()
-        if not self._thread:
-            self._thread = thread
-        return thread == self._thread
+    def _happened(self, what: Callable[..., bool], *key: Hashable) -> None:
+        if self._state == DONE:
+            return
+        compiler = self._set_compiler(None)
+        began = time.perf_counter_ns()
+        try:
+            if not is_traced() and what(*key):
+                if self.loops.finder.source in ("optimizer", "loader"):
+                    self.models.leave()
+                self._step()
+        except Exception as error:
+            self._give_up(error)
+        finally:
+            self.report.hooks_ns += time.perf_counter_ns() - began
+            self._set_compiler(compiler)
 
     def _step(self) -> None:
         """A step starts here."""
         before = time.perf_counter_ns()
-        windows, number = self.windows, self.finder.number
+        windows, number = self.windows, self.loops.finder.number
         length = self.report.step(before, recorded=self._state == RECORDING)
-        try:
-            if self._state == WAITING:
-                windows.look(number, length)
-                if not self._is_due(number):
-                    return
-            with self.others.ours():
-                self._go_on(number)
-        except Exception as error:
-            self._give_up(error)
+        if self._state == WAITING:
+            windows.look(number, length)
+            if not self._is_due(number):
+                return
+        with self.others.ours(), without_modes():
+            self._go_on(number)
         after = time.perf_counter_ns()
         if after - before > 1_000_000:
             self.report.apart_ns += after - before
@@ -154,7 +147,10 @@ class Recorder:
         if self._state == RECORDING and number >= windows.stop:
             self._finish()
         elif self._state == RECORDING and self._capture is not None:
-            self._capture.mark(number)
+            if self._over.is_set():
+                self._finish("the program ended")
+            else:
+                self._capture.mark(number)
         elif self._state == WAITING and self._is_due(number):
             if self.others.at_work:
                 self._postpone(number)
@@ -177,32 +173,39 @@ class Recorder:
                 if self._state == RECORDING:
                     self._finish("the program started its own profiler")
                 else:
-                    self._capture.cancel()
-                    self._capture, self._state = None, WAITING
+                    capture, self._capture, self._state = self._capture, None, WAITING
+                    capture.cancel()
         except Exception as error:
             self._give_up(error)
 
     def _warm(self) -> None:
-        process = JobProcess.current()
-        self.report.rank, self.report.world_size = process.rank, process.world_size
-        if self.settings.ranks and process.rank not in self.settings.ranks:
+        if not self._is_wanted():
             self._end()
             self.memory.stop()
             self.report.note("this rank was not asked for")
             return
+        self._thread = threading.get_ident()
         self._capture = new_capture(self.settings)
         self._capture.prepare()
         self.memory.await_device()
         self._state = WARMING
 
+    def _is_wanted(self) -> bool:
+        process = JobProcess.current()
+        self.report.rank, self.report.world_size = process.rank, process.world_size
+        return not self.settings.ranks or process.rank in self.settings.ranks
+
     def _start(self, number: int) -> None:
         assert self._capture is not None
-        self.finder.hold()
-        self.report.first, self.report.source = number, self.finder.source
-        self._started(self._capture.start(JobProcess.current(), {"steps": self.finder.source}))
-        self._capture.mark(number)
+        self.loops.hold()
+        self.report.first, self.report.source = number, self.loops.finder.source
+        self._started(self._capture.start(JobProcess.current(), {"steps": self.report.source}))
         self._state = RECORDING
+        self._capture.mark(number)
         self._termination.watch()
+        if self._thread != threading.main_thread().ident:
+            # A profiler ends in the thread that it started in.
+            self._local.end = AtThreadEnd(lambda: self.leave("the thread ended"))
         # The launcher hears of it also if the process is killed now.
         self.report.write(self.settings.reports)
 
@@ -212,14 +215,15 @@ class Recorder:
         self.report.stop = -1
 
     def _finish(self, partial: str = "") -> None:
-        capture, self._capture = self._capture, None
-        assert capture is not None
+        assert self._capture is not None
+        capture, number = self._capture, self.loops.finder.number
+        capture.stop(partial)
+        self._capture = None
+        self.report.stop, self.report.cut = number, partial
         if self.windows.over():
             self._state = WAITING
         else:
             self._end()
-        self.report.stop = self.finder.number + bool(partial)
-        capture.stop(partial)
         self._write(capture)
         self._termination.unwatch()
 
@@ -236,38 +240,44 @@ class Recorder:
         self.models.leave()
 
     def _give_up(self, error: Exception) -> None:
-        """Record no more, and say why; the program goes on."""
+        """Record no more, leave nothing running, and say why; the program goes on."""
         self._failed = True
-        self._end()
-        self.memory.stop()
-        self._capture = None
         self.report.note(str(error).split("\n", 1)[0].rstrip(".") or type(error).__name__)
-        with contextlib.suppress(OSError):
-            self.report.write(self.settings.reports)
+        capture, self._capture = self._capture, None
+        for undo in (self._end, self._termination.unwatch, self.memory.stop, capture.cancel if capture else None):
+            try:
+                if undo is not None:
+                    undo()
+            except Exception as further:
+                self.report.note(str(further).split("\n", 1)[0].rstrip(".") or type(further).__name__)
+        self.report.write(self.settings.reports)
 
     def record_stretch(self) -> None:
         """Record a stretch of time, since no steps are found; blocks the calling thread, and no other."""
-        settings = self.settings
-        process = JobProcess.current()
-        self.report.rank, self.report.world_size = process.rank, process.world_size
-        if is_launcher() or (settings.ranks and process.rank not in settings.ranks):
+        if self._state != WAITING or self.loops.finder.source or only_starts_others() or not self._is_wanted():
             return
         if self.others.at_work:
             self.report.note("the program's own profiler was at work")
             return
         self._state, self._thread = RECORDING, -1
+        self._written = threading.Event()
         try:
             with self.others.ours():
-                capture = new_capture(settings, all_threads=True)
+                self._capture = capture = new_capture(self.settings, all_threads=True)
                 capture.prepare()
-                self._started(capture.start(process, {"steps": "time"}))
+                self._started(capture.start(JobProcess.current(), {"steps": "time"}))
+                # This thread has no part in the program.
+                sys.setprofile(None)
                 self.report.source = "time"
-                time.sleep(settings.stretch_s)
-                capture.stop()
+                ended = self._over.wait(self.settings.stretch_s)
+                capture.stop("the program ended" if ended else "")
+                self._capture = None
                 self._end()
                 self._write(capture)
         except Exception as error:
             self._give_up(error)
+        finally:
+            self._written.set()
 
     def leave(self, reason: str = "the program ended") -> None:
         """The process ends: write what there is.
@@ -277,15 +287,32 @@ class Recorder:
         """
         if self._left or os.getpid() != self._pid:
             return
+        if self._capture is not None and self._thread != threading.get_ident():
+            self._wait_for_other_thread()
         self._left = True
-        if self._state == RECORDING and self._capture is not None:
-            try:
-                with self.others.ours():
-                    self._finish(reason)
-            except Exception as error:
-                self._give_up(error)
+        try:
+            if self._capture is not None and self._thread == threading.get_ident():
+                with self.others.ours(), without_modes():
+                    if self._state == RECORDING:
+                        self._finish(reason)
+                    else:
+                        capture, self._capture = self._capture, None
+                        capture.cancel()
+        except Exception as error:
+            self._give_up(error)
+        finder = self.loops.finder
         # A step that an update did not close is not over, while the last batch or call was a whole one.
-        self.report.seen = self.finder.number + (self.finder.source in ("loader", "model"))
-        self.report.source = self.report.source or self.finder.source
-        with contextlib.suppress(OSError):
-            self.report.write(self.settings.reports)
+        self.report.seen = finder.number + (finder.source in ("loader", "model"))
+        self.report.source = self.report.source or finder.source
+        self.report.starts_others = only_starts_others()
+        self.report.write(self.settings.reports)
+
+    def _wait_for_other_thread(self) -> None:
+        """Have the thread that is being recorded stop that, as only it can."""
+        self._over.set()
+        if self._written is not None:
+            self._written.wait(_STRETCH_S)
+            return
+        until = time.monotonic() + _OTHER_THREAD_S
+        while self._capture is not None and time.monotonic() < until:
+            time.sleep(0.01)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import sys
 import time
 from collections import deque
@@ -22,13 +24,15 @@ class ProcessReport:
 
     Attributes:
         pid: Its number.
+        host: The machine that it ran on.
         program: What it ran, as in `sys.argv`.
         rank: Its rank.
         world_size: Number of ranks.
         source: What steps were found by: `optimizer`, `loader`, `model`, `time`, or nothing.
         seen: Steps seen until recording was over, or the process ended.
         first: First recorded step, -1 for none.
-        stop: First step not recorded any more, -1 for none.
+        stop: First step not recorded any more as a whole, -1 for none.
+        cut: Why that one was cut within the recording; empty if it was not.
         files: The recordings written.
         snapshots: The histories of memory written.
         notes: What went wrong.
@@ -37,9 +41,11 @@ class ProcessReport:
         apart_ns: Time for starting the profiler, stopping it and writing, outside steps.
         hooks_ns: Time within hooks, with `apart_ns`.
         lived_ns: Time since torch was imported.
+        starts_others: Whether it shows no step and only waits for processes that it started.
     """
 
     pid: int = field(default_factory=os.getpid)
+    host: str = field(default_factory=socket.gethostname)
     program: str = field(default_factory=lambda: " ".join(getattr(sys, "argv", [])[:3]))
     rank: int = 0
     world_size: int = 1
@@ -47,6 +53,7 @@ class ProcessReport:
     seen: int = 0
     first: int = -1
     stop: int = -1
+    cut: str = ""
     files: list[str] = field(default_factory=list)
     snapshots: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -55,6 +62,7 @@ class ProcessReport:
     apart_ns: int = 0
     hooks_ns: int = 0
     lived_ns: int = 0
+    starts_others: bool = False
     _since: int = field(default_factory=time.perf_counter_ns)
     _last: int = 0
     _outside: deque[int] = field(default_factory=lambda: deque(maxlen=_STEPS))
@@ -81,19 +89,28 @@ class ProcessReport:
         self.notes.append(text)
 
     def write(self, folder: str) -> None:
-        """Write it where the launcher looks, whole or not at all."""
+        """Write it where the launcher looks, whole or not at all; a job runs on where that can't be."""
         # The first step has no start, and the second still warms the program up.
         outside = list(self._outside)[1:] or list(self._outside)
         self.outside_ns = int(median(outside)) if outside else 0
         self.inside_ns = int(median(self._inside)) if self._inside else 0
         self.lived_ns = time.perf_counter_ns() - self._since
         values = {one.name: getattr(self, one.name) for one in fields(self) if not one.name.startswith("_")}
-        final = Path(folder) / f"{self.pid}.json"
+        final = Path(folder) / f"{self.host}_{self.pid}.json"
         temporary = final.with_suffix(".unfinished")
-        temporary.write_text(json.dumps(values), encoding="utf-8")
-        temporary.replace(final)
+        with contextlib.suppress(OSError):
+            # The job may have been started on another machine, where there is no such folder yet.
+            final.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(values), encoding="utf-8")
+            temporary.replace(final)
 
     @classmethod
     def read(cls, path: Path) -> ProcessReport:
-        """What a process wrote."""
-        return cls(**json.loads(path.read_text(encoding="utf-8")))
+        """What a process wrote.
+
+        Raises:
+            ValueError: It is not whole, or of another version.
+        """
+        values = json.loads(path.read_text(encoding="utf-8"))
+        known = {one.name for one in fields(cls) if not one.name.startswith("_")}
+        return cls(**{name: value for name, value in values.items() if name in known})

@@ -1,9 +1,10 @@
-"""Which processes of the job are ranks, and whether one is recorded right now, from what they report."""
+"""Which processes of this machine are ranks, and whether one is recorded right now, from what they report."""
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 
 
@@ -45,6 +46,8 @@ class RecordedRanks:
         for path in self._folder.glob("*.json"):
             try:
                 report = json.loads(path.read_text(encoding="utf-8"))
+                if report["host"] != socket.gethostname():
+                    continue
                 pid = int(report["pid"])
                 self._running[pid] = report["first"] >= 0 and report["stop"] < 0 and _lives(pid)
             except (OSError, ValueError, KeyError, TypeError):

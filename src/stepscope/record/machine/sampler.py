@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 from typing import IO, Any, Final
 
+from stepscope.record.folders import REPORTS
 from stepscope.record.machine.devices import DeviceSource, open_devices
 from stepscope.record.machine.files import Roots
 from stepscope.record.machine.host import Host, usable_cores
@@ -140,7 +142,14 @@ class MachineSampler:
 
     def _move(self, file: IO[str]) -> None:
         """Once a rank writes its first recording, what is there so far, and what comes, lies beside it."""
-        if not self._moved and self._path.parent.is_dir():
+        if not self._moved and _holds_recordings(self._path.parent):
             file.close()
             self._path.write_bytes(self._temporary.read_bytes())
             self._file, self._moved = self._path.open("a", encoding="utf-8"), True
+
+
+def _holds_recordings(folder: Path) -> bool:
+    """Whether there is a recording, or one that is not yet whole; samples and folders of reports are none."""
+    with contextlib.suppress(OSError):
+        return any(one.name != REPORTS and one.suffix != ".jsonl" for one in folder.iterdir())
+    return False

@@ -5,7 +5,7 @@ from . import memory, profiler
 AVAILABLE = "FAKE_CUDA" in os.environ
 STATE = {"initialized": False, "queued": []}
 
-__all__ = ["is_available", "is_initialized", "memory", "nvtx", "profiler", "synchronize"]
+__all__ = ["is_available", "is_current_stream_capturing", "is_initialized", "memory", "nvtx", "profiler", "synchronize"]
 
 
 class OutOfMemoryError(RuntimeError):
@@ -18,6 +18,10 @@ def is_available():
 
 def is_initialized():
     return STATE["initialized"]
+
+
+def is_current_stream_capturing():
+    return False
 
 
 def _lazy_call(callable, **kwargs):

@@ -24,7 +24,12 @@ class Module:
         for name, child in self._modules.items():
             yield from child.named_modules(prefix=f"{prefix}.{name}" if prefix else name)
 
-    def __call__(self, *args):
+    def _wrapped_call_impl(self, *args):
+        return self._call_impl(*args)
+
+    __call__ = _wrapped_call_impl
+
+    def _call_impl(self, *args):
         for hook in list(self._forward_pre_hooks.values()):
             args = hook(self, args) or args
         result = None

@@ -1,0 +1,3 @@
+from . import eval_frame
+
+__all__ = ["eval_frame"]
