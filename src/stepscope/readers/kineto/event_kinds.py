@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto.interned import Interned
-from stepscope.readers.kineto.vocabulary import direction, event_kind, is_on_device, memory_kinds
+from stepscope.readers.kineto.vocabulary import direction, event_kind, is_on_device, is_ours, memory_kinds
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class EventKinds:
         describes: bool[n], whether its arguments may describe a collective.
         on_device: bool[n], whether it is on a device's queue.
         with_inputs: bool[n], whether it is a call that may have inputs.
+        ours: bool[n], whether it is a function by which stepscope recorded, no part of the program.
     """
 
     def __init__(self, staging: Staging) -> None:
@@ -45,6 +46,7 @@ class EventKinds:
         self.name_ids = np.zeros(0, np.int32)
         self.categories = np.zeros(0, np.int8)
         self.is_work, self.is_copy, self.describes, self.on_device, self.with_inputs = np.zeros((5, 0), np.bool_)
+        self.ours = np.zeros(0, np.bool_)
 
     def add(self, keys: NDArray[np.uint64], texts: Sequence[tuple[str, str]]) -> None:
         """Add new pairs of category and name."""
@@ -61,6 +63,7 @@ class EventKinds:
         self.describes = np.append(self.describes, is_work | by_host)
         self.on_device = np.append(self.on_device, on_device)
         self.with_inputs = np.append(self.with_inputs, [m.category in _WITH_INPUTS for m in kinds])
+        self.ours = np.append(self.ours, [is_ours(cat, name) for cat, name in texts])
         self._details += (
             (m.kind, direction(name), *memory_kinds(name)) for m, (_, name) in zip(kinds, texts, strict=True)
         )

@@ -40,6 +40,9 @@ class Stager:
         parsed, names = buffer.parsed, self._names
         span = np.flatnonzero(parsed.is_span)
         name = self._name_numbers(buffer, span)
+        if (ours := names.ours[name]).any():
+            parsed.is_span[span[ours]] = False
+            span, name = span[~ours], name[~ours]
         tracks = self._track_numbers(buffer, span, names.on_device[name])
         args = _arguments(buffer)
         category = names.categories.take(name)

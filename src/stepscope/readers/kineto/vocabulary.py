@@ -50,6 +50,7 @@ _MEMORY: Final = {
     "pageable": "pageable", "pinned": "pinned", "device": "device", "array": "device", "managed": "managed",
     "unified": "managed",
 }  # fmt: skip
+_OURS: Final = re.compile(r"(^|/)stepscope/record/(job|steps|inject)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,11 @@ def is_on_device(cat: str) -> bool:
     """Whether events of PyTorch's category `cat` (any case) are on a device's queue."""
     key = cat.lower()
     return key in ON_DEVICE or key.startswith(ON_DEVICE_PREFIX)
+
+
+def is_ours(cat: str, name: str) -> bool:
+    """Whether an event is a Python function of what `stepscope record` has inside the program."""
+    return _OURS.search(name) is not None and cat.lower() == "python_function"
 
 
 def event_kind(cat: str, name: str) -> EventKind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -33,8 +34,9 @@ def quiet() -> Iterator[None]:
         level.value = before
 
 
+@functools.cache
 def _level() -> Any:
-    """Kineto's level; None where this torch does not show it."""
+    """Kineto's level, looked up once; None where this torch does not show it."""
     name = Path(sys.modules["torch"].__file__ or "").parent / "lib" / "libtorch_cpu.so"
     try:
         return ctypes.c_int.in_dll(ctypes.CDLL(str(name), mode=os.RTLD_NOLOAD), _LEVEL)

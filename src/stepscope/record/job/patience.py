@@ -22,7 +22,6 @@ class Patience:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._over = threading.Event()
         self._ended = threading.Event()
 
     def start(self) -> None:
@@ -31,13 +30,13 @@ class Patience:
 
     def end(self) -> None:
         """Wait no more; a stretch that is being recorded ends here."""
-        if not self._over.is_set():
-            self._over.set()
+        if not self._ended.is_set():
+            self._recorder.needs_no_patience.set()
             self._ended.wait(1.0)
 
     def _wait(self) -> None:
         try:
-            if not self._over.wait(self._recorder.settings.patience_s):
+            if not self._recorder.needs_no_patience.wait(self._recorder.settings.patience_s):
                 self._recorder.record_stretch()
         finally:
             self._ended.set()

@@ -42,6 +42,7 @@ class Recorder:
         loops: What finds the loop and its steps.
         models: Sees calls of models, where there is nothing else to go by.
         others: The program's own profilers, which go first.
+        needs_no_patience: Set once a step was found, or the process shows none for a reason.
     """
 
     def __init__(self, settings: RecordSettings) -> None:
@@ -64,6 +65,7 @@ class Recorder:
         self._left = False
         self._failed = False
         self._over = threading.Event()
+        self.needs_no_patience = threading.Event()
         self._written: threading.Event | None = None
         self.loops = Loops(expects_updates=expects_updates)
         self.windows = Windows(self.settings)
@@ -124,6 +126,8 @@ class Recorder:
     def _step(self) -> None:
         """A step starts here."""
         before = time.perf_counter_ns()
+        if not self.needs_no_patience.is_set():
+            self.needs_no_patience.set()
         windows, number = self.windows, self.loops.finder.number
         length = self.report.step(before, recorded=self._state == RECORDING)
         if self._state == WAITING:
@@ -201,13 +205,13 @@ class Recorder:
         self.report.first, self.report.source = number, self.loops.finder.source
         self._started(self._capture.start(JobProcess.current(), {"steps": self.report.source}))
         self._state = RECORDING
-        self._capture.mark(number)
         self._termination.watch()
         if self._thread != threading.main_thread().ident:
             # A profiler ends in the thread that it started in.
             self._local.end = AtThreadEnd(lambda: self.leave("the thread ended"))
-        # The launcher hears of it also if the process is killed now.
+        # The launcher hears of it also if the process is killed now. What is done up to here lies in no step.
         self.report.write(self.settings.reports)
+        self._capture.mark(number)
 
     def _started(self, path: Path) -> None:
         if str(path) not in self.report.files:
