@@ -10,6 +10,8 @@ import pytest
 
 import stepscope
 from stepscope.cli.main import run
+from stepscope.demo import recording
+from support import shared
 
 FIXED = [
     "--devices", "384", "--device", "a100-80gb", "--tp", "4", "--pp", "12", "--dp", "8", "--micro-batch", "2",
@@ -130,6 +132,42 @@ def test_spellings_of_recomputation(written: str, kind: str, layers: int, capsys
     fixed = ["--devices", "8", "--device", "h100", "--tp", "1", "--pp", "1", "--micro-batch", "1", "--zero", "1"]
     (plan,) = judged(capsys, "llama3-8b", *fixed, "--recompute", written)["plans"]
     assert (plan["recompute"], plan["recomputed_layers"]) == (kind, layers)
+
+
+def test_a_recording_calibrates(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "cache"))
+    fixed = ["--devices", "8", "--device", "h100", "--tp", "1", "--pp", "1", "--micro-batch", "1", "--zero", "1"]
+    with recording() as path:
+        document = judged(capsys, "llama3-8b", *fixed, "--calibrate", path)
+        started = judged(capsys, "llama3-8b", "--from", path, "--devices", "8", "--global-batch", "64")
+    said = " ".join(document["device"]["calibrated"])
+    # The demo's GEMMs do 8.17 and 2.47 TFLOP in 12.44 and 3.73 ms.
+    assert "658 TFLOP/s" in said
+    assert "per kernel" in said
+    plain = judged(capsys, "llama3-8b", *fixed)
+    assert document["plans"][0]["step_ns"] != plain["plans"][0]["step_ns"]
+    assert started["device"]["name"] == "H100-SXM5-80GB"
+    assert started["device"]["calibrated"] == document["device"]["calibrated"]
+
+
+def test_the_pipeline_recording_of_a_small_model_needs_none(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    path = shared("cases", "ascend", "qwen3_pp2dp2_level2")
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "cache"))
+    document = judged(capsys, "qwen3-0.6b", "--from", path, "--device", "910b", "--global-batch", "64")
+    assert document["devices"] == 4
+    assert document["plans"][0]["pp"] == 1
+    assert any("needs no pipeline" in one for one in document["remarks"])
+    assert any("bus bandwidth" in one for one in document["device"]["calibrated"])
+
+
+def test_a_recording_that_tells_no_rate_is_refused(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "trace.json"
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    path.write_text(json.dumps({"traceEvents": [event]}))
+    status, _, err = called(capsys, "llama3-8b", "--devices", 8, "--device", "h100", "--calibrate", path)
+    assert status == 2
+    assert "no rate of the machine" in err
 
 
 def test_the_same_in_python(model: Path) -> None:

@@ -47,6 +47,7 @@ def document(planned: Planned) -> dict[str, Any]:
             for one in planned.neighbours
         ],
         "remedies": list(planned.remedies),
+        "remarks": list(planned.remarks),
         "settings": dict(planned.settings),
     }
 

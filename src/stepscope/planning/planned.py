@@ -35,6 +35,7 @@ class Planned:
         neighbours: Of the first plan.
         considered: Layouts that were judged.
         remedies: If nothing fits, what would make it fit, as sentences.
+        remarks: What the recording that it started from adds, as sentences.
         settings: The first plan's settings by framework.
     """
 
@@ -43,6 +44,7 @@ class Planned:
     neighbours: tuple[Neighbour, ...] = ()
     considered: int = 1
     remedies: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
 
     @property

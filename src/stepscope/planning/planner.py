@@ -29,12 +29,12 @@ def answer(asked: Request, top: int = 5) -> Planned:
         check(layout, asked.shape.layers, asked.shape.heads, asked.shape.experts, asked.devices)
         plan = _explained(asked, judge(asked.shape, layout, asked.platform))
         lacking = () if plan.memory.fits else remedies(asked, plan)
-        return Planned(asked, (plan,), neighbours(asked, plan), 1, lacking, settings(asked.shape, plan))
+        return Planned(asked, (plan,), neighbours(asked, plan), 1, lacking, settings=settings(asked.shape, plan))
     found, considered, nearest = search(asked, top)
     if not found:
         return Planned(asked, (), (), considered, remedies(asked, nearest))
     plans = tuple(_explained(asked, plan) for plan in found)
-    return Planned(asked, plans, neighbours(asked, plans[0]), considered, (), settings(asked.shape, plans[0]))
+    return Planned(asked, plans, neighbours(asked, plans[0]), considered, settings=settings(asked.shape, plans[0]))
 
 
 def _explained(asked: Request, plan: JudgedPlan) -> JudgedPlan:

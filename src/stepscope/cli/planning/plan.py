@@ -11,6 +11,7 @@ import typer
 from stepscope.cli.planning import choices as c
 
 if TYPE_CHECKING:
+    from stepscope.model.trace import Trace
     from stepscope.planning.planned import Planned
 
 
@@ -49,6 +50,8 @@ def plan(
     link: c.Link = None,
     network: c.Network = None,
     memory: c.MemoryGib = None,
+    calibrate: c.Calibrate = None,
+    recorded: c.FromRecording = None,
     json: c.Json = None,
     settings: c.Settings = None,
     top: c.Top = 5,
@@ -59,6 +62,7 @@ def plan(
     """
     from stepscope.model.errors import UserError
     from stepscope.planning.api import plan as planned_for
+    from stepscope.planning.machine.spelling import platform
 
     given: dict[str, Any] = {
         "tp": tp, "pp": pp, "dp": dp, "cp": cp, "ep": ep, "virtual_stages": virtual_stages, "schedule": schedule,
@@ -71,10 +75,28 @@ def plan(
     shape = {"tied": tied, "gated": gated, "dropout": dropout}
     if model is None:
         raise UserError("MODEL is missing", hint="give a config.json or a preset such as llama3-8b")
-    if devices is None or device is None:
-        raise UserError("--devices and --device are missing", hint="give both, as in --devices 64 --device h100")
-    found = planned_for(model, devices=devices, device=device, top=top, machine=machine, shape=shape, **given)
+    if recorded is not None:
+        from stepscope.planning.recording.planning import from_recording
+
+        with _opened(recorded) as trace:
+            found = from_recording(trace, model, devices, device, top, machine, shape, given)
+    else:
+        if devices is None or device is None:
+            raise UserError("--devices and --device are missing", hint="give both, as in --devices 64 --device h100")
+        where = platform(device)
+        if calibrate is not None:
+            from stepscope.planning.recording.calibrate import calibrated
+
+            with _opened(calibrate) as trace:
+                where = calibrated(where, trace)
+        found = planned_for(model, devices=devices, device=where, top=top, machine=machine, shape=shape, **given)
     _write(found, json, settings)
+
+
+def _opened(path: Path) -> Trace:
+    from stepscope.cli.opening import open_input
+
+    return open_input([path], cache=True, store=None)
 
 
 def _attention(attention: str | None, flash: bool | None) -> str | None:

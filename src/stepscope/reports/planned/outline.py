@@ -57,7 +57,8 @@ def _considered(planned: Planned) -> str:
 def _assumed(planned: Planned) -> tuple[Line, ...]:
     found = [*planned.request.assumed, *planned.shape.assumed]
     lines = [Line(f"taken as usual: {'; '.join(found)}", tone="info")] if found else []
-    lines += [Line(one, tone="info") for one in planned.platform.taken]
+    lines += [Line(f"from the recording: {one}", tone="info") for one in planned.platform.taken]
+    lines += [Line(one) for one in planned.remarks]
     if planned.plans:
         lines += [Line(one, tone="warning") for one in planned.plans[0].notes]
     return tuple(lines)

@@ -1,0 +1,117 @@
+"""Rates of a machine from a recording of it: arithmetic, memory, links, and what the host takes to issue a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from stepscope.analyses.registry import analyses, table_of
+from stepscope.model.errors import MissingInputError, UserError
+from stepscope.model.trace import Trace
+from stepscope.planning.machine.platform import Platform
+
+#: Share of tiles and waves that multiplications of usual layers fill: what is measured is less by it than what large
+#: ones sustain.
+_FILLED: Final = 0.92
+#: Collectives of fewer bytes show latency rather than bandwidth.
+_LEAST_BYTES: Final = 16 << 20
+#: Kernels of a recording below which its host time says little.
+_LEAST_KERNELS: Final = 100
+
+
+def calibrated(platform: Platform, trace: Trace) -> Platform:
+    """The platform with what the recording's first rank reached instead of tabulated rates; `taken` says what.
+
+    Raises:
+        UserError: The recording tells none of them.
+    """
+    one = trace.rank(trace.ranks[0])
+    roofline, collectives = _rows(one, "roofline"), _rows(one, "collectives")
+    found = platform
+    for step in (_multiplications, _attention, _memory):
+        found = step(found, roofline)
+    found = _links(found, collectives)
+    found = _dispatch(found, one)
+    if not found.taken:
+        raise UserError(
+            "the recording tells no rate of the machine",
+            hint="record shapes of operators, or a job of several ranks with its collectives",
+        )
+    return found
+
+
+def _rows(trace: Trace, name: str) -> list[dict[str, Any]]:
+    with suppress(MissingInputError):
+        return table_of(analyses()[name], trace).records()
+    return []
+
+
+def _rate(rows: Sequence[dict[str, Any]], amount: str) -> float | None:
+    """Amount per second over all rows."""
+    time = sum(row["total_ns"] for row in rows)
+    return sum(row[amount] or 0 for row in rows) / (time / 1e9) if time else None
+
+
+def _multiplications(one: Platform, rows: list[dict[str, Any]]) -> Platform:
+    for dtypes, names in ((("bf16", "fp16"), ("bf16", "fp16")), (("fp8",), ("fp8",))):
+        chosen = [row for row in rows if row["op_class"] == "gemm" and row["dtype"] in dtypes]
+        rate = _rate(chosen, "flops")
+        if rate:
+            share = min(1.0, rate / one.peak(dtypes[0]) / _FILLED)
+            said = f"matrix multiplications in {chosen[0]['dtype']} reach {rate / 1e12:.0f} TFLOP/s"
+            one = replace(one, sustained={**one.sustained, **dict.fromkeys(names, share)}, taken=(*one.taken, said))
+    return one
+
+
+def _attention(one: Platform, rows: list[dict[str, Any]]) -> Platform:
+    chosen = [row for row in rows if row["op_class"] == "attention" and row["dtype"] in ("bf16", "fp16")]
+    shares = []
+    for backward, usual in ((False, one.attention[0]), (True, one.attention[1])):
+        rate = _rate([row for row in chosen if ("backward" in row["name"].lower()) == backward], "flops")
+        shares.append(min(0.95, rate / one.peak("bf16")) if rate else usual)
+    if not chosen:
+        return one
+    said = f"attention reaches {100 * shares[0]:.0f} % of the peak forward, {100 * shares[1]:.0f} % backward"
+    return replace(one, attention=(shares[0], shares[1]), attention3=(shares[0], shares[1]), taken=(*one.taken, said))
+
+
+def _memory(one: Platform, rows: list[dict[str, Any]]) -> Platform:
+    classes = ("elementwise", "reduction", "normalisation", "optimizer")
+    chosen = [row for row in rows if row["op_class"] in classes and row["bound"] == "memory"]
+    rate = _rate(chosen, "bytes")
+    if not rate:
+        return one
+    said = f"element-wise kernels move {rate / 1e9:.0f} GB/s"
+    return replace(one, memory_bandwidth=rate, taken=(*one.taken, said))
+
+
+def _links(one: Platform, rows: list[dict[str, Any]]) -> Platform:
+    """Bus bandwidth of large collectives; groups that fit into a server are taken to lie in one."""
+    for name, inside in (("link", True), ("network", False)):
+        chosen = [
+            row["best_bus_bandwidth"]
+            for row in rows
+            if row["best_bus_bandwidth"] and row["name"] in ("all_reduce", "all_gather", "reduce_scatter")
+            and (row["bytes"] or 0) >= _LEAST_BYTES * row["count"] and (row["world_size"] or 0) > 1
+            and (row["world_size"] <= one.per_server) == inside
+        ]  # fmt: skip
+        if chosen:
+            best = max(chosen)
+            where = "within a server" if inside else "between servers"
+            rate = best if inside else best / one.per_server
+            said = f"collectives {where} reach {best / 1e9:.1f} GB/s of bus bandwidth"
+            one = replace(one, taken=(*one.taken, said), **{name: rate})
+    return one
+
+
+def _dispatch(one: Platform, trace: Trace) -> Platform:
+    rows = _rows(trace, "operators")
+    kernels = trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute'") or 0
+    host = sum(row["self_ns"] or 0 for row in rows)
+    if kernels < _LEAST_KERNELS or not host:
+        return one
+    cost = host / kernels
+    said = f"the host's operators take {cost / 1e3:.1f} µs per kernel"
+    return replace(one, launch=cost / 1e9, taken=(*one.taken, said))
