@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import pyarrow as pa
@@ -18,6 +19,10 @@ JOIN ascend_words w ON w.role = p.role AND w.word = s.name AND w.kind = coalesce
 WHERE p.role IN ('python', 'cann', 'other')
 """
 
+_IS_ITERATION: Final = "regexp_full_match(s.name, 'Iteration \\d+')"
+#: Lanes of the device that hold marks instead of work.
+_MARK_LANE: Final = re.compile(r"step trace\b", re.IGNORECASE)
+
 _DEVICE: Final = """
 INSERT INTO ascend_device BY NAME
 SELECT s.i, s.ts, s.dur, p.device, s.tid AS stream, s.name, s.task_type, w.category AS kind, s.connection, o.op,
@@ -25,7 +30,18 @@ SELECT s.i, s.ts, s.dur, p.device, s.tid AS stream, s.name, s.task_type, w.categ
 FROM ascend_spans s JOIN ascend_processes p USING (pid)
 JOIN ascend_words w ON w.role = p.role AND w.word = s.name AND w.kind = coalesce(s.task_type, '')
 LEFT JOIN ascend_ops o USING (i)
-WHERE p.role = 'hardware'
+WHERE p.role = 'hardware' AND (s.pid, s.tid) NOT IN (SELECT (pid, tid) FROM ascend_mark_lanes)
+"""
+
+#: Iterations of a graph on the device, as msprof finds them, and their parts: no kernels. Where the framework marks no
+#: steps, they are the steps.
+_MARKS: Final = f"""
+INSERT INTO ascend_host BY NAME
+SELECT s.i, s.ts, s.dur, 'steps' AS process, l.lane AS thread, CASE WHEN {_IS_ITERATION} AND NOT marked
+    THEN 'ProfilerStep#' || regexp_extract(s.name, '(\\d+)$', 1) ELSE s.name END AS name,
+    CASE WHEN {_IS_ITERATION} AND NOT marked THEN 'step' ELSE 'annotation' END AS category
+FROM ascend_spans s JOIN ascend_mark_lanes l USING (pid, tid),
+    (SELECT count(*) > 0 AS marked FROM ascend_host WHERE category = 'step') m
 """
 
 _COMM: Final = """
@@ -123,10 +139,10 @@ def gather(staging: Staging, found: dict[str, Process]) -> None:
     connection = staging.connection
     _insert_processes(staging, found)
     _insert_words(staging)
-    for statement in (_OPS, _HOST, _DEVICE, _COMM, _COLLECTIVES, _PARTS, _FLOWS, _COUNTERS, _OVERLAP):
+    for statement in (_OPS, _HOST, _MARKS, _DEVICE, _COMM, _COLLECTIVES, _PARTS, _FLOWS, _COUNTERS, _OVERLAP):
         connection.execute(statement)
     _launch_from_queue(staging)
-    for table in ("spans", "flows", "samples", "ops", "words", "lanes", "processes"):
+    for table in ("spans", "flows", "samples", "ops", "words", "lanes", "mark_lanes", "processes"):
         connection.execute(f"DROP TABLE ascend_{table}")
 
 
@@ -140,6 +156,10 @@ def _insert_processes(staging: Staging, found: dict[str, Process]) -> None:
     staging.insert_rows("ascend_processes", named)
     lanes = [(pid, tid, lane, plane) for pid, one in found.items() for tid, (lane, plane) in one.lanes.items()]
     staging.insert_rows("ascend_lanes", lanes)
+    connection.execute("CREATE TABLE ascend_mark_lanes (pid VARCHAR, tid VARCHAR, lane VARCHAR)")
+    hardware = [(pid, one.threads) for pid, one in found.items() if one.role == "hardware"]
+    marks = [(pid, tid, name) for pid, threads in hardware for tid, name in threads.items() if _MARK_LANE.match(name)]
+    staging.insert_rows("ascend_mark_lanes", marks)
 
 
 def _insert_words(staging: Staging) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 from stepscope.readers.ascend.files import Result
-from stepscope.readers.ascend.vocabulary import group_hash
+from stepscope.readers.ascend.vocabulary import GRAPH_KERNEL, group_hash
 from stepscope.store.staging import Staging
 
 Attributes = dict[str, str | int | float | bool]
@@ -57,6 +57,15 @@ def framework(result: Result) -> Attributes:
     if not result.info and any("mindstudio_profiler_output" in part or part.startswith("op_summary") for part in parts):
         return {"framework": "unknown"}
     return {}
+
+
+def of_kernels(staging: Staging) -> Attributes:
+    """`framework` where the names of most kernels tell it: MindSpore names them by their place in the graph."""
+    [most] = staging.one(
+        "SELECT 2 * count(*) FILTER (regexp_matches(name, ?)) > count(*) FROM ascend_device WHERE kind = 'compute'",
+        [GRAPH_KERNEL],
+    )
+    return {"framework": "mindspore"} if most else {}
 
 
 def world_size(metadata: dict[str, Any]) -> int | None:

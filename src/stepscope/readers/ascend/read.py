@@ -10,7 +10,15 @@ from stepscope.model.recording import Recording
 from stepscope.readers import content
 from stepscope.readers.ascend import files
 from stepscope.readers.ascend.gathered import RankMetadata, create
-from stepscope.readers.ascend.info import add_groups, attributes, collection_end, framework, group_names, world_size
+from stepscope.readers.ascend.info import (
+    add_groups,
+    attributes,
+    collection_end,
+    framework,
+    group_names,
+    of_kernels,
+    world_size,
+)
 from stepscope.readers.ascend.inputs import NAME
 from stepscope.readers.ascend.kinds import summary_kind, table_kind
 from stepscope.readers.ascend.link import link
@@ -47,6 +55,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         raise _nothing_in(source, staging, result)
     if events != (0,):
         observe_missing(staging)
+    named = of_kernels(staging)
     link(staging)
     stage(staging)
     members = add_groups(staging, found.metadata)
@@ -59,7 +68,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         rank=found.rank if result.rank is None else result.rank,
         world_size=world_size(found.metadata),
         host=found.host,
-        attributes={**found.attributes, **attributes(result.info, found.metadata), **framework(result)},
+        attributes={**found.attributes, **attributes(result.info, found.metadata), **framework(result), **named},
     )
 
 

@@ -22,6 +22,7 @@ _WAITS: Final = re.compile(r"event_?(wait|record)|notify|write_?value|^wait|^rec
 _COPIES: Final = re.compile(r"memcpy|^pcie_dma|^sdma_sqe$|^kernel_memcpy")
 #: Parts of collectives that move data: the collective itself is the row of `kernels`.
 _PARTS: Final = frozenset({"sdma", "rdma", "rdmasend", "rdma_send", "reduce_inline", "memcpy"})
+_REDUCES: Final = re.compile(r"reduce_async(_v\d+)?")
 _PROFILER: Final = re.compile(r"^profiling_(enable|disable)")
 
 _STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
@@ -46,6 +47,10 @@ _COLLECTIVES: Final = {
     "barrier": "barrier",
 }  # fmt: skip
 _OPERATION: Final = re.compile(r"^(?:hcom|hccl|hccs)_?([a-z]+)_*(\d{1,3})?_*(\d+)?", re.IGNORECASE)
+#: MindSpore calls a collective by its place in the graph: `Default/AllReduce-op534_0`.
+_IN_GRAPH: Final = re.compile(r"^(?:[^/]+/)+([A-Za-z]+)-op\d+(?:_\d+)?$")
+#: What most kernels of a graph of MindSpore's are called.
+GRAPH_KERNEL: Final = r"^(Gradients/)?Default/.*-op\d+(_\d+)?$"
 
 
 def known_id(column: str) -> str:
@@ -64,7 +69,7 @@ def device_kind(task_type: str, name: str) -> str:
         return "overhead"
     if _WAITS.search(task) or (task.startswith(("place_holder", "stars_common")) and _WAITS.search(label)):
         return "sync"
-    if task in _PARTS and label == task:
+    if label == task and (task in _PARTS or _REDUCES.fullmatch(task)):
         return "part"
     if "memset" in label and "memset" in task:
         return "set"
@@ -146,7 +151,8 @@ def operation(name: str) -> tuple[str, str | None, int | None]:
     """
     match = _OPERATION.match(name)
     if match is None:
-        return "other", None, None
+        placed = _IN_GRAPH.match(name)
+        return _COLLECTIVES.get(placed[1].lower(), "other") if placed else "other", None, None
     kind, group, number = match.groups()
     return _COLLECTIVES.get(kind.lower(), "other"), group, None if number is None else int(number[:18])
 
