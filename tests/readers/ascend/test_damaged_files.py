@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bench.damage.small_ascend import at, write_csv, write_text
+from bench.damage.small_ascend import at, kernel_rows, write_csv, write_text
 
 from readers.conformance import open_fresh
+from stepscope.readers.ascend.csv_load import MOST_COLUMNS
 
 
 def said(folder: Path) -> dict[str, str]:
@@ -119,3 +120,17 @@ def test_numbers_beyond_any_time_or_count_stop_nothing(tmp_path: Path, number: s
     for name in ("trace_view.json", "kernel_details.csv"):
         (output / name).unlink(missing_ok=True)
     assert said(tmp_path)
+
+
+def test_a_wide_table_is_read_in_batches_up_to_a_number_of_columns(tmp_path: Path) -> None:
+    output = whole(tmp_path / "x_ascend_pt")
+    more = {f"aic_more_{i}(us)": str(i) for i in range(MOST_COLUMNS)}
+    write_csv(output / "kernel_details.csv", kernel_rows(**more))
+    before = len(kernel_rows()[0])
+    with open_fresh(tmp_path) as trace:
+        [line] = trace.rows("SELECT count, message FROM health WHERE code = 'columns-left-out'")
+        values = trace.rows("SELECT metric, value FROM kernel_metrics WHERE metric LIKE 'aic_more%'")
+    assert line == {"count": before, "message": f"kernel_details.csv has more than {MOST_COLUMNS} columns"}
+    assert {row["metric"]: row["value"] for row in values} == {
+        f"aic_more_{i}": 1000.0 * i for i in range(MOST_COLUMNS - before)
+    }

@@ -15,6 +15,8 @@ from stepscope.store.staging import Staging, first_row
 #: A cell may hold a call stack.
 _CELL_LIMIT: Final = 16 << 20
 _BATCH: Final = 50_000
+#: Columns that are read: the profiler's widest table has some 60.
+MOST_COLUMNS: Final = 512
 
 
 def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
@@ -38,7 +40,11 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
     )  # fmt: skip
     staging.observe("file-empty", "info", int(not rows), f"{path.name} has a header and no rows", "it adds nothing")
     observe_zeros(staging, path)
-    return CsvTable(name, columns, rows)
+    staging.observe(
+        "columns-left-out", "warning", max(0, len(columns) - MOST_COLUMNS),
+        f"{path.name} has more than {MOST_COLUMNS:,} columns", "the columns after those are not read",
+    )  # fmt: skip
+    return CsvTable(name, columns[:MOST_COLUMNS], rows)
 
 
 def _ends_early(path: Path) -> bool:

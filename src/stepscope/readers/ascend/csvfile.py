@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,8 @@ from stepscope.store.staging import Staging, first_row
 #: What may stand around the text of a cell, and what cells hold that were not collected.
 BLANKS: Final = " \t\r\n"
 ABSENT: Final = ("", "N/A", "NA", "None", "null", "nan")
+#: Columns that one query looks at: DuckDB needs some MB for each expression over a column.
+COLUMNS_AT_A_TIME: Final = 64
 #: Columns that hold numbers in every version.
 _NUMBERS: Final = re.compile(
     r".*\((us|ms|KB|MB)\)|Count|Computing|Communication(\(Not Overlapped.*\))?|Overlapped|Free|Stage|Bubble|Preparing"
@@ -87,17 +90,27 @@ def observe_zeros(staging: Staging, path: Path) -> None:
 def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
     """Count cells that are no numbers in numeric columns."""
     columns = sorted(table.numeric)
-    counts = [f"count(*) FILTER ({_usable(column)}), "
-              f"count(CASE WHEN NOT coalesce({_usable(column)}, false) THEN {table.text(column)} END)"
-              for column in columns]  # fmt: skip
-    found = first_row(staging.connection, f"SELECT {', '.join(counts)} FROM {table.name}") if counts else ()
-    # An unknown column without any number is a text column of a newer version; in known ones any text is wrong.
-    counted = zip(columns, found[::2], found[1::2], strict=True)
-    bad = sum(wrong for column, right, wrong in counted if right > wrong or _NUMBERS.fullmatch(column))
+    bad = sum(_bad_cells(staging, table, several) for several in at_a_time(columns))
     staging.observe(
         "cells-unreadable", "warning", bad, f"cells of {path.name} are no numbers where numbers belong",
         "its contents are missing",
     )  # fmt: skip
+
+
+def at_a_time(columns: Sequence[str], most: int = COLUMNS_AT_A_TIME) -> Iterator[Sequence[str]]:
+    """The columns in turn, so many at a time."""
+    for first in range(0, len(columns), most):
+        yield columns[first : first + most]
+
+
+def _bad_cells(staging: Staging, table: CsvTable, columns: Sequence[str]) -> int:
+    counts = [f"count(*) FILTER ({_usable(column)}), "
+              f"count(CASE WHEN NOT coalesce({_usable(column)}, false) THEN {table.text(column)} END)"
+              for column in columns]  # fmt: skip
+    found = first_row(staging.connection, f"SELECT {', '.join(counts)} FROM {table.name}")
+    # An unknown column without any number is a text column of a newer version; in known ones any text is wrong.
+    counted = zip(columns, found[::2], found[1::2], strict=True)
+    return sum(wrong for column, right, wrong in counted if right > wrong or _NUMBERS.fullmatch(column))
 
 
 #: What a number is multiplied by when it is read, by the unit in its column's name.

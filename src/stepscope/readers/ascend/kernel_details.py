@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stepscope.readers.ascend.csvfile import CsvTable
+from stepscope.readers.ascend.csvfile import COLUMNS_AT_A_TIME, CsvTable, at_a_time
 from stepscope.readers.ascend.vocabulary import COMM_CORES
 from stepscope.store.staging import Staging
 
@@ -159,9 +159,8 @@ def _add_metrics(staging: Staging, table: CsvTable) -> None:
     """Insert all columns that are no description as counters; those of cores a kernel does not use are 0."""
     described = {name.lower() for name in _DESCRIPTION} | _KEYS
     columns = [column for column in table.columns if column.lower() not in described]
-    width = max(1, _AT_A_TIME // max(1, table.rows))
-    for first in range(0, len(columns), width):
-        several = columns[first : first + width]
+    width = max(1, min(COLUMNS_AT_A_TIME, _AT_A_TIME // max(1, table.rows)))
+    for several in at_a_time(columns, width):
         values = ", ".join(f"{table.number(column)} AS value_{k}" for k, column in enumerate(several))
         event, *found = staging.connection.execute(
             f"SELECT i, {values} FROM ascend_matches JOIN {table.name} USING (row) ORDER BY i"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.model.sums.rank import SumRow
-from stepscope.readers.ascend.csvfile import CsvTable, observe_zeros
+from stepscope.readers.ascend.csvfile import CsvTable, at_a_time, observe_zeros
 from stepscope.readers.ascend.files import read_json, why_unread
 from stepscope.readers.ascend.sum_rows import communication_rows, matrix_rows
 from stepscope.store.staging import Staging
@@ -33,13 +33,13 @@ def add_table(staging: Staging, table: CsvTable, kind: str) -> None:
     source, steps, subjects = TABLES[kind]
     subject = " || ' ' || ".join(f"coalesce({table.text(name)}, '')" for name in subjects) or "''"
     columns = [c for c in table.columns if c not in (*steps, *subjects) and c.lower() not in _KEYS]
-    if columns:
+    for several in at_a_time(columns):
         staging.connection.execute(
             "INSERT INTO recorded SELECT $source, step, subject, $columns[nth], value FROM ("
             f"SELECT row, {table.text(*steps)} AS step, {subject} AS subject, "
-            f"unnest(range(1, {len(columns) + 1})) AS nth, unnest([{', '.join(map(table.number, columns))}]) AS value "
+            f"unnest(range(1, {len(several) + 1})) AS nth, unnest([{', '.join(map(table.number, several))}]) AS value "
             f"FROM {table.name}) WHERE value IS NOT NULL ORDER BY nth, row",
-            {"source": source, "columns": columns},
+            {"source": source, "columns": list(several)},
         )
 
 
