@@ -16,10 +16,10 @@ from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 from stepscope.reports.build import build_report
 from stepscope.reports.json import lines
+from stepscope.store.queried import answer
 from stepscope.web.app import create_app
 from stepscope.web.asked import BadRequestError, posted
 from stepscope.web.routes.flame import largest_frames
-from stepscope.web.routes.query import answer
 
 
 @pytest.fixture(scope="module")
