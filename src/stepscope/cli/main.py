@@ -9,6 +9,7 @@ from typing import IO, Annotated, Final
 
 import typer
 
+from stepscope.cli.agents.mcp import mcp
 from stepscope.cli.analyze import analyze
 from stepscope.cli.cache import cache
 from stepscope.cli.command import Command, CommandGroup
@@ -44,7 +45,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, compare, view, rules, whatif, plan, query, export, schema, demo, simulate):
+for command in (analyze, compare, view, rules, whatif, plan, query, export, mcp, schema, demo, simulate):
     app.command(cls=Command)(command)
 app.command(name="parse-ascend", cls=Command)(parse_ascend)
 # Options behind the program's name are the program's, also without `--`.

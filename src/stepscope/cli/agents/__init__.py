@@ -1,0 +1,1 @@
+"""Commands for programs that reason."""
