@@ -76,7 +76,10 @@ def test_the_same_recording_has_no_difference(base: Trace) -> None:
     assert found.verdict == "same"
     assert found.comparable == ()
     assert all(row.diff_ns == 0 for row in found.parts)
-    assert all(set(table.column("diff_ns")) <= {0} for table in found.tables.values())
+    differing = [table for table in found.tables.values() if "diff_ns" in table.schema.names]
+    assert len(differing) > 10
+    assert all(set(table.column("diff_ns")) <= {0} for table in differing)
+    assert not any(any(table.column("sure")) for table in differing if "sure" in table.schema.names)
 
 
 def test_steps_asked_for() -> None:

@@ -94,4 +94,4 @@ def against(base: SideSummary, new: SideSummary, confidence: float = CONFIDENCE)
     timed = step_times(base, new, confidence)
     different = differences(base.recorded, new.recorded, (base.operators, new.operators))
     ratio = timed.interval if timed.unit != "window" else None
-    return BaselineComparison(base, new, different, timed, metric_shifts(base, new, ratio, confidence))
+    return BaselineComparison(base, new, different, timed, metric_shifts(base, new, ratio, confidence, timed.steps))

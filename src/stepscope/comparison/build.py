@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from stepscope.comparison.causes.inside import CAUSE_TABLES
+from stepscope.comparison.causes.sentence import causes_of, sentence
 from stepscope.comparison.comparable import differences, same_recording
 from stepscope.comparison.findings import FINDINGS, SideFindings, changes, findings_of, findings_table
-from stepscope.comparison.levels import level_tables, tables_of_levels
+from stepscope.comparison.levels import level_tables, step_counts, tables_of_levels
 from stepscope.comparison.matching.used_names import unused_names
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.noise.ratio import CONFIDENCE
-from stepscope.comparison.parts.amounts import Beside
+from stepscope.comparison.parts.amounts import Amount, Beside, certainty
+from stepscope.comparison.parts.part_sums import part_sums
 from stepscope.comparison.parts.tables import STEP_PARTS
 from stepscope.comparison.result import Comparison
 from stepscope.comparison.side import ComparedSide, chosen_rank, side_of
@@ -82,8 +85,11 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     sides = _sides(base, new, options)
     wanted = tables_of_levels(options.levels, options.details)
     note("what differs", 1, _PARTS)
-    tables, lacking = level_tables(sides, wanted, options.names, options.shapes)
-    parts = _parts(tables[STEP_PARTS.name]) if STEP_PARTS.name in tables else ()
+    tables, lacking = level_tables(sides, wanted | CAUSE_TABLES, options.names, options.shapes, options.confidence)
+    lacking = tuple(one for one in lacking if one.table in wanted)
+    parts, strict = (
+        _parts(tables[STEP_PARTS.name], sides, options.confidence) if STEP_PARTS.name in tables else ((), {})
+    )
     found = [SideFindings(), SideFindings()]
     for i, side in enumerate(sides if options.findings else ()):
         note(f"findings of the {('base', 'new side')[i]}", 2 + i, _PARTS)
@@ -99,8 +105,14 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     changed = changes(found[0], found[1], timed.base_ns)
     if options.findings:
         tables[FINDINGS.name] = findings_table(changed)
-    metrics = metric_shifts(base_summary, new_summary, ratio, options.confidence)
-    return Comparison(base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, lacking, changed)
+    metrics = metric_shifts(base_summary, new_summary, ratio, options.confidence, timed.steps)
+    tables |= timed.steps.tables()
+    causes = causes_of(parts, strict, tables, timed)
+    why = sentence(timed, causes, metrics, different)
+    tables = {name: table for name, table in tables.items() if name in wanted or name not in CAUSE_TABLES}
+    return Comparison(
+        base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, lacking, changed, causes, why
+    )
 
 
 def refuse_itself(base: Trace, new: Trace, options: CompareOptions) -> None:
@@ -135,12 +147,28 @@ def _rank(trace: Trace, *wanted: int | None) -> int:
     return rank
 
 
-def _parts(table: Table) -> tuple[Beside[str], ...]:
-    """The parts without details, in the order of their differences."""
+def _parts(
+    table: Table | None, sides: tuple[ComparedSide, ComparedSide], confidence: float
+) -> tuple[tuple[Beside[str], ...], dict[str, float | None]]:
+    """The parts without details, in the order of their differences, and of each half of its interval among all."""
+    if table is None:
+        return (), {}
     found: dict[str, list[int]] = {}
     for row in table.records():
         part = found.setdefault(row["part"], [0, 0])
         part[0] += row["base_ns"]
         part[1] += row["new_ns"]
-    rows = [Beside(name, base, new, 1.0, 1.0) for name, (base, new) in found.items()]
-    return tuple(sorted(rows, key=lambda row: (-abs(row.diff_ns), -row.new_ns, row.key)))
+    amounts: list[dict[str, Amount]] = [{}, {}]
+    for sums, side in zip(amounts, sides, strict=True):
+        for (name, _), amount in part_sums(side).items():
+            sums[name] = sums.get(name, Amount()) + amount
+    counts = step_counts(sides, confidence)
+    rows = [
+        Beside(name, base, new, 1.0, 1.0,
+               certainty(amounts[0].get(name, Amount()), amounts[1].get(name, Amount()), counts))
+        for name, (base, new) in found.items()
+    ]  # fmt: skip
+    # That none of n parts is called different by chance takes n times the certainty (Bonferroni).
+    among = counts._replace(confidence=1 - (1 - confidence) / max(1, len(found)))
+    strict = {name: certainty(amounts[0].get(name, Amount()), amounts[1].get(name, Amount()), among) for name in found}
+    return tuple(sorted(rows, key=lambda row: (-abs(row.diff_ns), -row.new_ns, row.key))), strict

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from stepscope.comparison.metrics import MetricShift
+from stepscope.comparison.metrics import MetricShift, metric_words
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 
-_GATE: Final = re.compile(r"\s*([a-z_]+(?:\.[a-z_]+)?)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*")
+_GATE: Final = re.compile(r"\s*([a-z0-9_]+(?:\.[a-z_]+)?)\s*([<>])\s*(\d+(?:\.\d+)?)\s*%\s*")
+#: The metric that must not fall, rather than grow.
+_FALLS: Final = "throughput"
 #: Metrics that gates may name; `idle.` takes a cause as well.
 METRICS: Final = (
     "step_time", "compute", "exposed_comm", "exposed_copy", "idle", "idle.data_wait", "idle.synchronisation",
     "idle.allocation", "idle.host_dispatch", "idle.launch_latency", "idle.dependency", "idle.profiler_overhead",
-    "idle.unknown", "peak_memory", "peak_reserved",
+    "idle.unknown", "typical_step", "mean_step", "p95_step", "throughput", "stalls", "peak_memory", "peak_reserved",
 )  # fmt: skip
 
 
@@ -62,7 +64,12 @@ def growth_limit(text: str) -> GrowthLimit:
         raise UserError(f"{text!r} is no gate", hint="write METRIC>PERCENT%, such as step_time>3%")
     if found[1] not in METRICS:
         raise UserError(f"no metric is called {found[1]!r}", hint=choose(found[1], METRICS))
-    return GrowthLimit(found[1], float(found[2]) / 100, text)
+    if (found[2] == "<") != (found[1] == _FALLS):
+        hint = (
+            f"write {_FALLS}<PERCENT%, which fails if it falls by more; all others fail if they grow: METRIC>PERCENT%"
+        )
+        raise UserError(f"{text!r} is no gate", hint=hint)
+    return GrowthLimit(found[1], float(found[3]) / 100, text)
 
 
 def judge(limits: Sequence[GrowthLimit], metrics: Sequence[MetricShift]) -> tuple[GateResult, ...]:
@@ -74,6 +81,9 @@ def judge(limits: Sequence[GrowthLimit], metrics: Sequence[MetricShift]) -> tupl
     known = {one.name: one for one in metrics}
     results = []
     for limit in limits:
+        if limit.metric == "typical_step" and "step_time" in known:
+            results.append(_judged(limit, replace(known["step_time"], name="typical_step"), known["step_time"].base))
+            continue
         if limit.metric not in known:
             # A cause of idleness that neither side has is 0 on both.
             if limit.metric.startswith("idle.") and "idle" in known:
@@ -81,16 +91,34 @@ def judge(limits: Sequence[GrowthLimit], metrics: Sequence[MetricShift]) -> tupl
                 continue
             hint = f"they tell {', '.join(known)}" if known else "they have neither steps nor allocations in common"
             raise UserError(f"the two recordings do not tell {limit.metric} of both sides", hint=hint)
-        results.append(_judged(limit, known[limit.metric]))
+        whole = known["step_time"].base if limit.metric == "stalls" and "step_time" in known else None
+        found = _judged(limit, known[limit.metric], whole)
+        if limit.metric == "step_time" and "stalls" in known:
+            found = _with_stalls(limit, found, known["step_time"], known["stalls"])
+        results.append(found)
     return tuple(results)
 
 
-def _judged(limit: GrowthLimit, one: MetricShift) -> GateResult:
-    grown = one.diff > limit.limit * one.base
-    failed = grown and one.low > 0
-    growth = percent(one.diff / one.base) if one.base else "from nothing"
-    figures = f"{one.name} {quantity(one.base, one.unit)} → {quantity(one.new, one.unit)} ({growth}"
-    if one.method != "exact" and one.base:
-        figures += f", interval {percent(one.low / one.base)} to {percent(one.high / one.base)}"
+def _with_stalls(limit: GrowthLimit, typical: GateResult, step: MetricShift, stalls: MetricShift) -> GateResult:
+    """The judgement of the step with what slow steps cost it: of either, what is no noise counts."""
+    if typical.failed or stalls.low <= 0:
+        return typical
+    grown = stalls.diff + (step.diff if step.low > 0 or step.high < 0 else 0)
+    failed = grown > limit.limit * step.base
+    said = f"slow steps cost {quantity(stalls.diff, 'ns')} more per step ({percent(stalls.diff / step.base)})"
+    return GateResult(limit.text, failed, f"{typical.message}; {said}{'' if failed else '; kept'}")
+
+
+def _judged(limit: GrowthLimit, one: MetricShift, whole: float | None = None) -> GateResult:
+    """Whether a metric keeps its limit, a share of its base or of `whole`."""
+    sign = -1 if limit.metric == _FALLS else 1
+    base = one.base if whole is None else whole
+    low = min(sign * one.low, sign * one.high)
+    grown = sign * one.diff > limit.limit * base
+    failed = grown and low > 0
+    growth = percent(one.diff / base) if base else "from nothing"
+    figures = f"{one.name} {metric_words(one.base, one.unit)} → {metric_words(one.new, one.unit)} ({growth}"
+    if one.method != "exact" and base:
+        figures += f", interval {percent(one.low / base)} to {percent(one.high / base)}"
     end = "" if failed else "; within the noise" if grown else "; kept"
     return GateResult(limit.text, failed, f"{figures}){end}")

@@ -9,11 +9,20 @@ from typing import Any, Final, TypeVar
 from stepscope.comparison.matching.call_tree import allocation_charges, call_tree, compute_charges
 from stepscope.comparison.matching.meeting import met
 from stepscope.comparison.matching.tree_tables import MEMORY_CALLS, memory_calls, tree_tables
+from stepscope.comparison.noise.ratio import CONFIDENCE
 from stepscope.comparison.parts import splits
 from stepscope.comparison.parts.allocations import MEMORY, memory_sums, memory_table, step_allocations
-from stepscope.comparison.parts.amounts import Amount
-from stepscope.comparison.parts.besides import API, COMMUNICATION, api_table, communication_sums, host_time
-from stepscope.comparison.parts.charged import charged
+from stepscope.comparison.parts.amounts import Amount, StepCounts
+from stepscope.comparison.parts.besides import (
+    API,
+    COMMUNICATION,
+    RUNTIME_CALLS,
+    api_table,
+    communication_sums,
+    host_time,
+    runtime_calls,
+)
+from stepscope.comparison.parts.charged import BUSY, charged
 from stepscope.comparison.parts.durations import durations_table
 from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES, kernel_shapes, kernel_types
 from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_table
@@ -23,6 +32,7 @@ from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
     COMPUTE_OPERATORS,
+    EXPOSED_WORK,
     STEP_PARTS,
     STEP_PHASES,
     table_of_amounts,
@@ -40,13 +50,13 @@ Sides = tuple[ComparedSide, ComparedSide]
 
 #: Levels, and their tables beyond those of `overall`, which all comparisons have parts of.
 LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
-    "overall": ("step_parts", "step_phases", "compute_classes", "overall"),
+    "overall": ("step_parts", "step_phases", "compute_classes", "exposed_work", "overall"),
     "operators": ("compute_operators", "compute_calls"),
     "modules": ("compute_module_classes", "compute_modules"),
     "communication": ("communication",),
     "memory": ("memory", "memory_calls", "memory_peak"),
     "kernels": ("compute_kernels", "kernel_shapes", "kernel_types"),
-    "api": ("api",),
+    "api": ("api", "runtime_calls"),
 }
 #: What the lengths of a side are of, as `UNIT_HINT` is about.
 UNIT_WORDS: Final = {
@@ -72,7 +82,7 @@ def tables_of_levels(levels: Sequence[str], details: bool) -> frozenset[str]:
 
 
 def level_tables(
-    sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool
+    sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool, confidence: float = CONFIDENCE
 ) -> tuple[dict[str, Table], tuple[UncomparedTable, ...]]:
     """The tables that both sides have the input for, and those that one lacks it for.
 
@@ -81,10 +91,11 @@ def level_tables(
         wanted: Names of tables.
         names: Names of the new side by those of the base.
         shapes: Tell operators apart by the shapes of their inputs.
+        confidence: Chance that an interval holds the true difference.
     """
     tables: dict[str, Table] = {}
     lacking: list[UncomparedTable] = []
-    times = (sides[0].times, sides[1].times)
+    times = step_counts(sides, confidence)
     wanted, unlike = _comparable_units(sides, wanted)
     lacking += unlike
     for schema, ask in ((STEP_PARTS, part_sums), (STEP_PHASES, phase_sums)):
@@ -94,20 +105,22 @@ def level_tables(
     if OVERALL.name in wanted and all(side.unit in ("step", "window") for side in sides):
         tables[OVERALL.name] = overall_table(*(overall_sums(side) for side in sides))
     if sides[0].unit == sides[1].unit and sides[0].unit in ("step", "window"):
-        tables |= _compute(sides, wanted, names, shapes)
+        tables |= _compute(sides, wanted, names, shapes, times)
     if COMMUNICATION.name in wanted and (found := _both(sides, communication_sums, COMMUNICATION.name, lacking)):
         tables[COMMUNICATION.name] = durations_table(COMMUNICATION, found[0], found[1], times)
     if MEMORY.name in wanted and (held := _both(sides, memory_sums, MEMORY.name, lacking)):
         mapped = (splits.renamed(held[0][0], names), splits.renamed(held[0][1], names))
-        tables[MEMORY.name] = memory_table(mapped, held[1], _steps(sides))
+        tables[MEMORY.name] = memory_table(mapped, held[1], _steps(sides, confidence))
     if MEMORY_CALLS.name in wanted and MEMORY.name in tables:
         trees = [call_tree(side, allocation_charges(side, step_allocations(side))) for side in sides]
         if any(tree.children for tree in trees):  # a memory snapshot has no calls
-            tables[MEMORY_CALLS.name] = memory_calls(trees[0], trees[1], _steps(sides), names)
+            tables[MEMORY_CALLS.name] = memory_calls(trees[0], trees[1], _steps(sides, confidence), names)
     if MEMORY_PEAK.name in wanted and (peaks := _both(sides, peak_sums, MEMORY_PEAK.name, lacking)):
         tables[MEMORY_PEAK.name] = peak_table(peaks[0], peaks[1])
     if API.name in wanted and (called := _both(sides, host_time, API.name, lacking)):
-        tables[API.name] = api_table(called[0], called[1], _steps(sides))
+        tables[API.name] = api_table(called[0], called[1], _steps(sides, confidence))
+    if RUNTIME_CALLS.name in wanted and (calls := _both(sides, runtime_calls, RUNTIME_CALLS.name, lacking)):
+        tables[RUNTIME_CALLS.name] = table_of_amounts(RUNTIME_CALLS, calls[0], calls[1], _steps(sides, confidence))
     return tables, tuple(lacking)
 
 
@@ -118,7 +131,7 @@ def _comparable_units(sides: Sides, wanted: frozenset[str]) -> tuple[frozenset[s
         return wanted, []
     kept = {MEMORY_PEAK.name}
     if units <= {"step", "host step"}:
-        kept |= {API.name, MEMORY.name, MEMORY_CALLS.name}
+        kept |= {API.name, RUNTIME_CALLS.name, MEMORY.name, MEMORY_CALLS.name}
     if units <= {"step", "window"}:
         kept.add(OVERALL.name)
     said, hint = f"{UNIT_WORDS[sides[0].unit]} can't be held against {UNIT_WORDS[sides[1].unit]}", UNIT_HINT
@@ -126,14 +139,20 @@ def _comparable_units(sides: Sides, wanted: frozenset[str]) -> tuple[frozenset[s
     return wanted & kept, [UncomparedTable(name, "between", said, hint) for name in left]
 
 
-def _steps(sides: Sides) -> tuple[int, int]:
+def step_counts(sides: Sides, confidence: float) -> StepCounts:
+    """What sums over steps and devices of both sides are divided by."""
+    return StepCounts(sides[0].times, sides[1].times, (sides[0].devices, sides[1].devices), confidence)
+
+
+def _steps(sides: Sides, confidence: float) -> StepCounts:
     """How many steps the sums of each side are over; at least one."""
-    return max(1, len(sides[0].steps)), max(1, len(sides[1].steps))
+    return StepCounts(max(1, len(sides[0].steps)), max(1, len(sides[1].steps)), (1, 1), confidence)
 
 
-def _compute(sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool) -> dict[str, Table]:
+def _compute(
+    sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool, times: StepCounts
+) -> dict[str, Table]:
     tables: dict[str, Table] = {}
-    times = (sides[0].times, sides[1].times)
     works = met(sides, (charged(sides[0]), charged(sides[1])), names)
     by: tuple[tuple[TableSchema, Callable[[Any, Any], dict[Any, Amount]]], ...] = (
         (COMPUTE_CLASSES, splits.by_class), (COMPUTE_OPERATORS, splits.by_shape if shapes else splits.by_operator),
@@ -143,6 +162,16 @@ def _compute(sides: Sides, wanted: frozenset[str], names: Mapping[str, str], sha
         if schema.name in wanted:
             base, new = (split(side.trace, work) for side, work in zip(sides, works, strict=True))
             tables[schema.name] = table_of_amounts(schema, splits.renamed(base, names), new, times)
+    if EXPOSED_WORK.name in wanted:
+        exposed = [
+            {
+                (part, *key): amount
+                for part in BUSY[1:]
+                for key, amount in splits.by_kernel(side.trace, work, part).items()
+            }
+            for side, work in zip(sides, works, strict=True)
+        ]
+        tables[EXPOSED_WORK.name] = table_of_amounts(EXPOSED_WORK, splits.renamed(exposed[0], names), exposed[1], times)
     for schema, ask in ((KERNEL_SHAPES, kernel_shapes), (KERNEL_TYPES, kernel_types)):
         if schema.name in wanted:
             sums = [ask(side) for side in sides]
@@ -174,6 +203,5 @@ def _both(
     return (found[0], found[1]) if len(found) == 2 else None
 
 
-def _exact(schema: TableSchema, sums: tuple[dict[PartKey, int], dict[PartKey, int]], times: tuple[int, int]) -> Table:
-    amounts = [{key: Amount(value) for key, value in one.items()} for one in sums]
-    return table_of_amounts(schema, amounts[0], amounts[1], times)
+def _exact(schema: TableSchema, sums: tuple[dict[PartKey, Amount], dict[PartKey, Amount]], times: StepCounts) -> Table:
+    return table_of_amounts(schema, sums[0], sums[1], times)

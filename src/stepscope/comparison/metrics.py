@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, RatioInterval
 from stepscope.comparison.noise.shift import Method, shift
 from stepscope.comparison.series import BYTES
+from stepscope.comparison.steps.figures import StepFigure, StepsBeside
 from stepscope.comparison.summary import SideSummary
+from stepscope.model.amounts import quantity
+
+#: Figures about all steps that are metrics, too; of them throughput is better the higher it is.
+OF_STEPS: Final = ("mean_step", "p95_step", "throughput", "stalls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,28 +24,34 @@ class MetricShift:
     """A metric of both sides.
 
     Attributes:
-        name: step_time, compute, exposed_comm, exposed_copy, idle, idle.CAUSE, peak_memory or peak_reserved.
-        unit: ns or bytes.
-        base: Median of the base's steps; of memory the peak.
+        name: step_time, compute, exposed_comm, exposed_copy, idle, idle.CAUSE, mean_step, p95_step, throughput,
+            stalls, peak_memory or peak_reserved.
+        unit: ns, bytes, or what throughput counts per second.
+        base: Mean of the base's typical steps; of memory the peak.
         new: The same of the new side.
-        diff: Estimated difference.
+        diff: New minus base.
         low: Lower end of its interval.
         high: Upper end.
         method: What the interval rests on, see `ShiftInterval`; a peak of memory is exact.
     """
 
     name: str
-    unit: Literal["ns", "bytes"]
-    base: int
-    new: int
+    unit: str
+    base: float
+    new: float
     diff: float
     low: float
     high: float
-    method: Method | Literal["exact"]
+    method: Method | Literal["exact", "stalls"]
+
+
+def metric_words(value: float, unit: str) -> str:
+    """A metric as it is read: `178 ms`, `180 images/s`."""
+    return quantity(value, unit) if unit in ("ns", "bytes") else f"{value:,.4g} {unit}"
 
 
 def metric_shifts(
-    base: SideSummary, new: SideSummary, ratio: RatioInterval | None, confidence: float
+    base: SideSummary, new: SideSummary, ratio: RatioInterval | None, confidence: float, steps: StepsBeside
 ) -> tuple[MetricShift, ...]:
     """All metrics that both sides have, or one has as far as that says that the other has none of it.
 
@@ -49,6 +60,7 @@ def metric_shifts(
         new: The other.
         ratio: That of the step times; None where they do not compare, and then no time does.
         confidence: Chance that an interval holds the true difference.
+        steps: All recorded steps of both sides.
     """
     found: list[MetricShift] = []
     for name in dict.fromkeys((*base.series, *new.series)):
@@ -59,7 +71,16 @@ def metric_shifts(
                 found.append(MetricShift(name, "bytes", first, second, apart, apart, apart, "exact"))
         elif ratio is not None:
             found += _timed(name, base, new, ratio, confidence)
-    return tuple(found)
+    return (*found, *(_of_figure(figure) for figure in steps.figures if figure.name in OF_STEPS))
+
+
+def _of_figure(one: StepFigure) -> MetricShift:
+    first, second = one.base or 0.0, one.new or 0.0
+    low, high = (second - first if end is None else end for end in (one.low, one.high))
+    method: Any = one.method
+    if one.unit == "ns":
+        return MetricShift(one.name, "ns", round(first), round(second), round(second - first), low, high, method)
+    return MetricShift(one.name, one.unit, first, second, second - first, low, high, method)
 
 
 def _timed(
@@ -68,13 +89,14 @@ def _timed(
     first, second = (_values(name, side) for side in (base, new))
     if not first or not second:
         return []
-    middle = _median(first)
+    base_mean, new_mean = (sum(values) // len(values) for values in (first, second))
+    apart = new_mean - base_mean
     if name == "step_time":
-        apart, low, high = ((one - 1) * middle for one in (ratio.ratio, ratio.low, ratio.high))
-        return [MetricShift(name, "ns", middle, _median(second), apart, low, high, ratio.method)]
-    spread = ASSUMED_SPREAD * max(middle, _median(second))
+        low, high = (base_mean * (end - ratio.ratio) + apart for end in (ratio.low, ratio.high))
+        return [MetricShift(name, "ns", base_mean, new_mean, apart, low, high, ratio.method)]
+    spread = ASSUMED_SPREAD * max(base_mean, new_mean)
     one = shift(np.asarray(first, np.float64), np.asarray(second, np.float64), confidence, spread)
-    return [MetricShift(name, "ns", middle, _median(second), one.middle, one.low, one.high, one.method)]
+    return [MetricShift(name, "ns", base_mean, new_mean, apart, one.low, one.high, one.method)]
 
 
 def _values(name: str, side: SideSummary) -> Sequence[int]:
@@ -82,7 +104,3 @@ def _values(name: str, side: SideSummary) -> Sequence[int]:
     if name in side.series:
         return side.series[name]
     return (0,) * len(side.lengths) if name.startswith("idle.") and "idle" in side.series else ()
-
-
-def _median(values: Sequence[int]) -> int:
-    return sorted(values)[(len(values) - 1) // 2]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from stepscope.comparison.causes.cause import Cause
 from stepscope.comparison.comparable import RecordedDifference
 from stepscope.comparison.findings import FindingChange
 from stepscope.comparison.metrics import MetricShift
@@ -53,6 +54,8 @@ class Comparison(Shown):
         tables: Further splits by name.
         lacking: Tables that could not be made.
         findings: What the rules find on either side, and what became of it.
+        causes: Parts of the step that differ, those that do so for sure first, and what in them.
+        cause: One sentence: what the difference comes from, as far as that is certain.
     """
 
     base: SideFacts
@@ -64,6 +67,8 @@ class Comparison(Shown):
     tables: Mapping[str, Table]
     lacking: tuple[UncomparedTable, ...] = ()
     findings: tuple[FindingChange, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    cause: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -89,9 +94,19 @@ class Comparison(Shown):
             "comparable": [asdict(one) for one in self.comparable],
             "verdict": self.verdict,
             "step_time": self.step_time.to_json(),
+            "cause": self.cause,
+            "causes": [one.to_json() for one in self.causes],
             "metrics": [asdict(one) for one in self.metrics],
             "parts": [
-                {"name": row.key, "base_ns": row.base_ns, "new_ns": row.new_ns, "diff_ns": row.diff_ns}
+                {
+                    "name": row.key,
+                    "base_ns": row.base_ns,
+                    "new_ns": row.new_ns,
+                    "diff_ns": row.diff_ns,
+                    "low_ns": row.interval[0],
+                    "high_ns": row.interval[1],
+                    "sure": row.sure,
+                }
                 for row in self.parts
             ],
             "tables": {name: table.to_json() for name, table in self.tables.items()},

@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from stepscope.comparison.comparable import device_names, operators_of, program_words, recorded_facts
+from stepscope.comparison.comparable import (
+    device_names,
+    items_per_step,
+    operators_of,
+    program_words,
+    recorded_facts,
+)
 from stepscope.comparison.series import series_of
 from stepscope.comparison.side import ComparedSide, Unit
+from stepscope.comparison.steps.recorded import RecordedStep, recorded_steps
 
 _CALLS_SQL: Final = "SELECT name, count(*) AS number FROM kernels WHERE kind = 'compute' GROUP BY 1"
 
@@ -50,6 +57,8 @@ class SideSummary:
         operators: Names of the operators called.
         series: Values of each metric by step, or one value where it has no steps.
         calls: Without steps, how often each kernel ran, by which such recordings are compared; else empty.
+        steps: All recorded steps, those that are left out with the reason.
+        items: What a step reads, and in which unit; None where that is not known.
     """
 
     facts: SideFacts
@@ -57,6 +66,8 @@ class SideSummary:
     operators: frozenset[str]
     series: Mapping[str, tuple[int, ...]]
     calls: Mapping[str, int]
+    steps: tuple[RecordedStep, ...] = ()
+    items: tuple[float, str] | None = None
 
     @property
     def unit(self) -> Unit:
@@ -85,7 +96,10 @@ class SideSummary:
         calls = {str(name): int(number) for name, number in dict(value["calls"]).items()}
         if facts.unit not in ("step", "host step", "window", "none"):
             raise ValueError(f"no unit is called {facts.unit!r}")
-        return cls(facts, recorded, frozenset(map(str, value["operators"])), series, calls)
+        steps = tuple(RecordedStep(**one) for one in value.get("steps", ()))
+        items = value.get("items")
+        return cls(facts, recorded, frozenset(map(str, value["operators"])), series, calls, steps,
+                   None if items is None else (float(items[0]), str(items[1])))  # fmt: skip
 
 
 def summary_of(side: ComparedSide) -> SideSummary:
@@ -96,4 +110,12 @@ def summary_of(side: ComparedSide) -> SideSummary:
         device_names(side), program_words(side),
     )  # fmt: skip
     calls = {row["name"]: row["number"] for row in side.trace.rows(_CALLS_SQL)} if side.unit == "window" else {}
-    return SideSummary(facts, recorded_facts(side), operators_of(side), series_of(side), calls)
+    return SideSummary(
+        facts,
+        recorded_facts(side),
+        operators_of(side),
+        series_of(side),
+        calls,
+        recorded_steps(side),
+        items_per_step(side),
+    )

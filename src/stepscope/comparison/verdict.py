@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from stepscope.comparison.noise.rates import rate_ratio
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
+from stepscope.comparison.steps.figures import StepsBeside, steps_beside
+from stepscope.comparison.steps.slow import SlowShift, slow_shift
+from stepscope.comparison.steps.words import slow_words
 from stepscope.comparison.summary import SideSummary
 from stepscope.model.amounts import percent, plural
 
@@ -14,6 +17,8 @@ Verdict = Literal["faster", "slower", "same", "inconclusive"]
 #: Differences below this share of the step are no difference, whatever their certainty: two recordings of one program
 #: on one machine differ by as much.
 MARGIN: Final = 0.01
+#: The same of what a single stall costs each step on average: one may happen to any recording.
+STALL_MARGIN: Final = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,8 @@ class StepTimes:
         unit: What is timed: step, host step, window or none.
         verdict: Of the new side.
         reason: Why, one sentence.
+        every: Mean of all complete steps of either side where the verdict rests on them; else None.
+        steps: All recorded steps of both sides.
     """
 
     base_ns: int
@@ -43,6 +50,8 @@ class StepTimes:
     unit: str
     verdict: Verdict
     reason: str
+    every: tuple[int, int] | None = None
+    steps: StepsBeside = field(default_factory=StepsBeside)
 
     def to_json(self) -> dict[str, Any]:
         """As in `stepscope.comparison/1`; `low_ns` and `high_ns` bound the difference of a step of the base's mean."""
@@ -65,6 +74,8 @@ class StepTimes:
             "method": None if one is None else one.method,
             "unit": self.unit,
             "reason": self.reason,
+            "rests_on": "all steps" if self.every else "typical steps",
+            "steps": self.steps.to_json(),
         }
 
 
@@ -85,10 +96,15 @@ def step_times(
     interval = ratio_interval(first, second, confidence) if first and second and unit != "none" else None
     if interval is not None and unit == "window" and interval.method != "identical":
         interval = rate_ratio(base.calls, new.calls, sum(first), sum(second))
+    every, steps = None, StepsBeside()
     if units == {"none"}:
         verdict, reason = _untimed(base.series == new.series)
     else:
         verdict, reason = _verdict(interval, unit, margin, (len(first), len(second)), (sum(first), sum(second)))
+    if unit in ("step", "host step"):
+        items = base.items if base.items == new.items else None
+        steps = steps_beside(base.steps, new.steps, slow_shift(base.steps, new.steps, confidence), confidence, items)
+        verdict, reason, every = _with_slow_steps(verdict, reason, interval, steps, margin, confidence)
     return StepTimes(
         sum(base.lengths) // max(1, len(base.lengths)),
         sum(new.lengths) // max(1, len(new.lengths)),
@@ -100,7 +116,60 @@ def step_times(
         unit,
         verdict,
         reason,
+        every,
+        steps,
     )
+
+
+def _with_slow_steps(
+    verdict: Verdict, reason: str, interval: RatioInterval | None, steps: StepsBeside, margin: float, confidence: float
+) -> tuple[Verdict, str, tuple[int, int] | None]:
+    """The verdict with the steps that take far longer than the usual ones in mind.
+
+    They decide where what they cost differs for sure and outweighs what the typical step does for sure.
+    """
+    slow, mean = steps.slow, steps.figure("mean_step")
+    if interval is None or mean is None or mean.base is None or mean.new is None:
+        return verdict, reason, None
+    usual = _usual_shift(steps, confidence)
+    if not slow.base.count and not slow.new.count:
+        return verdict, reason, None
+    words = slow_words(slow)
+    lost = slow.diff_ns / max(1, slow.base.usual_ns or slow.new.usual_ns)
+    least = STALL_MARGIN if abs(slow.new.count - slow.base.count) < 2 and not _recurring(slow) else margin
+    apart = mean.new / mean.base - 1
+    if slow.sure and abs(lost) > least and abs(usual + lost) > margin:
+        found: Verdict = "slower" if usual + lost > 0 else "faster"
+        if verdict in (found, "same", "inconclusive") or (usual > 0) != (lost > 0):
+            if verdict == found:
+                return verdict, f"{reason}; all steps {_signed(apart)}: {words}", None
+            said = "is within the noise" if not usual else f"takes {_signed(usual)}"
+            every = (round(mean.base), round(mean.new))
+            return found, f"all steps {_signed(apart)}: {words}; the usual step {said}", every
+    if verdict in ("same", "inconclusive") and abs(usual) > margin:
+        kind = f"steps are of two kinds, and the faster ones take {_signed(usual)}; {words}"
+        return ("slower" if usual > 0 else "faster"), kind, None
+    return verdict, f"{reason}; {words}", None
+
+
+def _recurring(slow: SlowShift) -> bool:
+    return slow.base.recurring or slow.new.recurring
+
+
+def _usual_shift(steps: StepsBeside, confidence: float) -> float:
+    """By how much the usual steps differ for sure, as a share; 0 where that may be noise."""
+    sides = []
+    for every, slow in ((steps.base, steps.slow.base), (steps.new, steps.slow.new)):
+        left = {*slow.steps}
+        sides.append([one.ns for one in every if one.role == "typical" and one.ns and one not in left])
+    if not all(sides):
+        return 0.0
+    found = ratio_interval(sides[0], sides[1], confidence)
+    return found.ratio - 1 if found.sure else 0.0
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+,.1f} %"
 
 
 def _untimed(equal: bool) -> tuple[Verdict, str]:

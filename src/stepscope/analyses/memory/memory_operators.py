@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from stepscope.analyses.memory.memory_levels import MemoryLevels, memory_levels
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.grouping import Groups, texts
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans
+from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.schema import Column, TableSchema, count, ns, size, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -31,6 +31,12 @@ MEMORY_OPERATORS: Final = TableSchema(
         ns("lifetime_ns", "Sum of the times from allocation to free, of those that were freed."),
     ),
 )
+#: Operators that allocate for the one around them and do nothing else.
+ALLOCATORS: Final = frozenset({
+    "empty_tensor", "aten::empty", "aten::empty_like", "aten::empty_strided", "aten::new_empty",
+    "aten::new_empty_strided", "aten::resize_", "npu::empty_with_format", "aten::empty_with_format",
+    "npu::unsafe_empty_with_format", "inductor_empty_strided",
+})  # fmt: skip
 
 
 def memory_operators(trace: Trace) -> Table:
@@ -70,12 +76,30 @@ def enclosing(trace: Trace, events: NDArray[np.int64], *categories: str) -> NDAr
     return at
 
 
-def allocating_operators(trace: Trace, owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`name_id` of the innermost operator around each of these events, -1 if there is none."""
+def allocating_operators(trace: Trace, owners: NDArray[np.int64], *, past_wrappers: bool = False) -> NDArray[np.int64]:
+    """`name_id` of the innermost operator around each of these events, -1 if there is none.
+
+    Args:
+        trace: The trace of a rank.
+        owners: Events.
+        past_wrappers: Name the first operator around those that do nothing but allocate (`ALLOCATORS`), if any.
+    """
     at = enclosing(trace, owners, "op")
+    spans = Spans(trace)
+    if past_wrappers:
+        names = [name_id for name_id, name in trace.once(names_by_id).items() if name in ALLOCATORS]
+        left, wrapper = at >= 0, np.isin(spans.name, names) & spans.of("op")
+        while (going := np.flatnonzero(left)[wrapper[at[left]]]).size:
+            outer = enclosing(trace, _ids(spans, spans.around[at[going]]), "op")
+            left[going] = outer >= 0
+            at[going] = np.where(outer >= 0, outer, at[going])
     found = np.full(at.size, -1, np.int64)
-    found[at >= 0] = Spans(trace).name[at[at >= 0]]
+    found[at >= 0] = spans.name[at[at >= 0]]
     return found
+
+
+def _ids(spans: Spans, rows: NDArray[Any]) -> NDArray[np.int64]:
+    return np.where(rows >= 0, spans.id[rows], -1).astype(np.int64)
 
 
 def lifetimes(levels: MemoryLevels, made: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -16,6 +16,7 @@ from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.host_tree import HostTree, host_trees
 from stepscope.comparison.parts.allocations import StepAllocations
 from stepscope.comparison.parts.amounts import Amount
+from stepscope.comparison.parts.batches import StepBatches
 from stepscope.comparison.parts.charged import BUSY, ChargedWork
 from stepscope.comparison.side import ComparedSide
 from stepscope.model.events.columns import Spans, names_by_id
@@ -75,6 +76,8 @@ class CallCharges:
         count: int64[n], 1 where it counts.
         name: int64[n], `name_id` of the kernel; -1 for none.
         forward: int64[n], in the backward pass the module or range whose operator it belongs to; else -1.
+        batch: int64[n], batch of steps that it belongs to.
+        batches: The batches.
     """
 
     holder: NDArray[np.int64]
@@ -82,6 +85,8 @@ class CallCharges:
     count: NDArray[np.int64]
     name: NDArray[np.int64]
     forward: NDArray[np.int64]
+    batch: NDArray[np.int64]
+    batches: StepBatches
 
 
 def compute_charges(side: ComparedSide, work: ChargedWork) -> CallCharges:
@@ -98,7 +103,8 @@ def compute_charges(side: ComparedSide, work: ChargedWork) -> CallCharges:
     if launching.size:
         found = np.minimum(np.searchsorted(launching, op), launching.size - 1)
         forward = np.where(launching[found] == op, module[found], -1)
-    return CallCharges(holder, work.ns[chosen], count, work.work.name[chosen].astype(np.int64), forward)
+    name = work.work.name[chosen].astype(np.int64)
+    return CallCharges(holder, work.ns[chosen], count, name, forward, work.batch[chosen], work.batches)
 
 
 def allocation_charges(side: ComparedSide, made: StepAllocations) -> CallCharges:
@@ -107,7 +113,7 @@ def allocation_charges(side: ComparedSide, made: StepAllocations) -> CallCharges
     holder = np.full(at.size, -1, np.int64)
     holder[at >= 0] = Spans(side.trace).id[at[at >= 0]]
     none = np.full(made.bytes.size, -1, np.int64)
-    return CallCharges(holder, made.bytes, np.ones_like(made.bytes), none, none)
+    return CallCharges(holder, made.bytes, np.ones_like(made.bytes), none, none, made.batch, made.batches)
 
 
 def call_tree(side: ComparedSide, charges: CallCharges) -> CallNode:
@@ -140,13 +146,15 @@ def _charge(
     if not at.size:
         return
     groups = Groups.by(owner, charges.name[at])
-    amount, count = groups.sum(charges.amount[at]).tolist(), groups.sum(charges.count[at]).tolist()
+    amounts = charges.batches.amounts(
+        groups.index, charges.batch[at], charges.amount[at], groups.sum(charges.count[at])
+    )
     kernels = charges.name[at][groups.first].tolist()
-    for node, kernel, *pair in zip(owner[groups.first].tolist(), kernels, amount, count, strict=True):
-        nodes[node].own += Amount(*pair)
+    for node, kernel, mine in zip(owner[groups.first].tolist(), kernels, amounts, strict=True):
+        nodes[node].own += mine
         if kernel >= 0:
             name = names.get(kernel, "")
-            nodes[node].kernels[name] = nodes[node].kernels.get(name, Amount()) + Amount(*pair)
+            nodes[node].kernels[name] = nodes[node].kernels.get(name, Amount()) + mine
 
 
 def _add(root: CallNode, tree: HostTree, names: dict[int, str]) -> tuple[list[CallNode], NDArray[np.int64]]:

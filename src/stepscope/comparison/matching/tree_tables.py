@@ -9,7 +9,16 @@ from typing import Any, Final
 from stepscope.comparison.matching.alignment import AlignedPair, aligned
 from stepscope.comparison.matching.call_tree import CallNode
 from stepscope.comparison.parts.allocations import BESIDE_BYTES
-from stepscope.comparison.parts.amounts import BESIDE, Amount, Beside, beside
+from stepscope.comparison.parts.amounts import (
+    BESIDE,
+    CERTAIN,
+    CERTAIN_BYTES,
+    Amount,
+    Beside,
+    StepCounts,
+    beside,
+    certainty,
+)
 from stepscope.model.schema import Column, TableSchema, ns, text
 from stepscope.model.table import Table
 
@@ -34,14 +43,18 @@ COMPUTE_MODULES: Final = TableSchema(
         ns("new_total_ns", "The same of the new one."), *BESIDE,
         ns("base_backward_ns", "Backward pass of its operators per step of the base, inner modules' included, as far "
            "as the recording links the two; counted in `(outside modules)`."),
-        ns("new_backward_ns", "The same of the new one."),
+        ns("new_backward_ns", "The same of the new one."), *CERTAIN,
     ),
 )  # fmt: skip
 COMPUTE_MODULE_CLASSES: Final = TableSchema(
     "compute_module_classes",
     "`compute_modules` with modules of the same class in the same place as one row, such as the layers of a network. "
     "base_ns and new_ns add up to the part compute.",
-    (text("name", "Classes from the outermost to it, joined by ` / `; `(outside modules)` for the rest."), *BESIDE),
+    (
+        text("name", "Classes from the outermost to it, joined by ` / `; `(outside modules)` for the rest."),
+        *BESIDE,
+        *CERTAIN,
+    ),
 )
 COMPUTE_CALLS: Final = TableSchema(
     "compute_calls",
@@ -52,14 +65,14 @@ COMPUTE_CALLS: Final = TableSchema(
      text("module", "Path of the innermost module or range around it, on the base if that has it; null outside.",
           nullable=True),
      Column("base_kernels", "string[]", "Kernels that it launched itself on the base, the eight that take longest."),
-     Column("new_kernels", "string[]", "The same on the new side.")),
+     Column("new_kernels", "string[]", "The same on the new side."), *CERTAIN),
 )  # fmt: skip
 MEMORY_CALLS: Final = TableSchema(
     "memory_calls",
     "Device memory allocated per step by operator within the calls around it, aligned by the tree of calls, the "
     "largest difference first. Rows add up to those of `memory`.",
     (text("name", "The operator, module or range; `(no operator)` for what none allocated."), *_PATHS, _MATCH,
-     *BESIDE_BYTES),
+     *BESIDE_BYTES, *CERTAIN_BYTES),
 )  # fmt: skip
 #: Kernels named of a call.
 _MOST_KERNELS: Final = 8
@@ -69,7 +82,7 @@ _INSTANCE: Final = re.compile(r"_\d+(?= / |$)")
 _REST: Final = -1
 
 
-def tree_tables(base: CallNode, new: CallNode, times: tuple[int, int], names: Mapping[str, str]) -> dict[str, Table]:
+def tree_tables(base: CallNode, new: CallNode, times: StepCounts, names: Mapping[str, str]) -> dict[str, Table]:
     """Both tables.
 
     Args:
@@ -79,15 +92,15 @@ def tree_tables(base: CallNode, new: CallNode, times: tuple[int, int], names: Ma
         names: Names of the new side by those of the base.
     """
     pairs = aligned(base, new, names)
-    modules = _modules(base, new, pairs, times)
+    modules, classes = _modules(base, new, pairs, times)
     return {
-        COMPUTE_MODULE_CLASSES.name: _module_classes(modules),
+        COMPUTE_MODULE_CLASSES.name: classes,
         COMPUTE_MODULES.name: modules,
         COMPUTE_CALLS.name: _calls(base, new, pairs, times),
     }
 
 
-def memory_calls(base: CallNode, new: CallNode, times: tuple[int, int], names: Mapping[str, str]) -> Table:
+def memory_calls(base: CallNode, new: CallNode, times: StepCounts, names: Mapping[str, str]) -> Table:
     """Compare allocations by call.
 
     Args:
@@ -97,11 +110,13 @@ def memory_calls(base: CallNode, new: CallNode, times: tuple[int, int], names: M
         names: Names of the new side by those of the base.
     """
     pairs = aligned(base, new, names)
-    rows = [(*_words(pairs, row.key, "(no operator)"), *row.values) for row in _own(base, new, pairs, times)]
+    rows = [
+        (*_words(pairs, row.key, "(no operator)"), *row.values, *row.interval) for row in _own(base, new, pairs, times)
+    ]
     return Table.from_rows(MEMORY_CALLS, rows)
 
 
-def _own(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> list[Beside[int]]:
+def _own(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: StepCounts) -> list[Beside[int]]:
     """What each pair of calls accounts for itself, without those that account for nothing."""
     left = {_REST: base.own} | {i: pair.base.own for i, pair in enumerate(pairs) if pair.base is not None}
     right = {_REST: new.own} | {i: pair.new.own for i, pair in enumerate(pairs) if pair.new is not None}
@@ -110,7 +125,7 @@ def _own(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tup
     return [row for row in rows if left.get(row.key, none).ns or right.get(row.key, none).ns]
 
 
-def _calls(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> Table:
+def _calls(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: StepCounts) -> Table:
     modules = [{pair.base_path for pair in pairs if pair.node.kind != "op"},
                {pair.new_path for pair in pairs if pair.node.kind != "op"}]  # fmt: skip
     rows = []
@@ -118,7 +133,7 @@ def _calls(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: t
         words = _words(pairs, row.key, "(no operator)")
         path, known = (words[1], modules[0]) if words[1] else (words[2], modules[1])
         nodes = (base, new) if row.key == _REST else (pairs[row.key].base, pairs[row.key].new)
-        rows.append((*words, *row.values, _module_of(path or "", known), *map(_kernels, nodes)))
+        rows.append((*words, *row.values, _module_of(path or "", known), *map(_kernels, nodes), *row.interval))
     return Table.from_rows(COMPUTE_CALLS, rows)
 
 
@@ -135,10 +150,10 @@ def _kernels(node: CallNode | None) -> list[str]:
     return sorted(node.kernels, key=lambda name: (-node.kernels[name].ns, name))[:_MOST_KERNELS]
 
 
-def _modules(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> Table:
+def _modules(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: StepCounts) -> tuple[Table, Table]:
     of_base, of_new = _own_of_modules(base), _own_of_modules(new)
     if not any(pair.node.kind != "op" for pair in pairs):
-        return Table.empty(COMPUTE_MODULES)
+        return Table.empty(COMPUTE_MODULES), Table.empty(COMPUTE_MODULE_CLASSES)
     left, right = {_REST: of_base[id(base)]}, {_REST: of_new[id(new)]}
     totals: dict[int, tuple[int, int, int, int]] = {_REST: (left[_REST].ns, right[_REST].ns, 0, 0)}
     for i, pair in enumerate(pairs):
@@ -150,28 +165,32 @@ def _modules(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times:
                 pair.base.total_backward() if pair.base else 0, pair.new.total_backward() if pair.new else 0,
             )  # fmt: skip
     rows = []
+    classes: dict[str, list[tuple[Beside[int], Amount, Amount]]] = {}
     for row in beside(left, right, times):
         words = _words(pairs, row.key, "(outside modules)")
         depth = 0 if row.key == _REST else _depth(pairs[row.key])
         if any(totals[row.key]):
-            means = [total // times[i % 2] for i, total in enumerate(totals[row.key])]
-            rows.append((*words, depth, *means[:2], *row.values, *means[2:]))
-    return Table.from_rows(COMPUTE_MODULES, rows)
+            means = [total // (times.base, times.new)[i % 2] for i, total in enumerate(totals[row.key])]
+            rows.append((*words, depth, *means[:2], *row.values, *means[2:], *row.interval))
+            name = _INSTANCE.sub("", words[1] or words[2] or words[0])
+            own = (row, left.get(row.key, Amount()), right.get(row.key, Amount()))
+            classes.setdefault(name, []).append(own)
+    return Table.from_rows(COMPUTE_MODULES, rows), _module_classes(classes, times)
 
 
-def _module_classes(modules: Table) -> Table:
+def _module_classes(classes: Mapping[str, Sequence[tuple[Beside[int], Amount, Amount]]], times: StepCounts) -> Table:
     """Rows of the same class in the same place, those that differ most first."""
-    found: dict[str, list[float]] = {}
-    for row in modules.records():
-        name = _INSTANCE.sub("", row["base_path"] or row["new_path"] or row["name"])
-        values = found.setdefault(name, [0, 0, 0.0, 0.0])
-        for i, column in enumerate(("base_ns", "new_ns", "base_count", "new_count")):
-            values[i] += row[column]
-    rows = [
-        (name, base, new, new - base, new / base if base else None, *counts)
-        for name, (base, new, *counts) in found.items()
-    ]
-    return Table.from_rows(COMPUTE_MODULE_CLASSES, sorted(rows, key=lambda row: (-abs(row[3]), row[0])))
+    rows = []
+    for name, members in classes.items():
+        base, new = sum((one for _, one, _ in members), Amount()), sum((one for _, _, one in members), Amount())
+        mine = [one for one, _, _ in members]
+        row = Beside(
+            name, sum(one.base_ns for one in mine), sum(one.new_ns for one in mine),
+            sum(one.base_count for one in mine), sum(one.new_count for one in mine), certainty(base, new, times),
+        )  # fmt: skip
+        rows.append(row)
+    rows.sort(key=lambda row: (-abs(row.diff_ns), row.key))
+    return Table.from_rows(COMPUTE_MODULE_CLASSES, [(row.key, *row.values, *row.interval) for row in rows])
 
 
 def _words(pairs: Sequence[AlignedPair], key: int, rest: str) -> tuple[Any, ...]:

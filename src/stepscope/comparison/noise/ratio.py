@@ -1,15 +1,15 @@
-"""By which factor step times differ: the shift of their logarithms."""
+"""By which factor step times differ: the ratio of their means."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp
+from math import exp, log
 from typing import Final
 
 import numpy as np
 
-from stepscope.comparison.noise.shift import Method, shift
+from stepscope.comparison.noise.shift import Method, half_width
 
 #: Chance that the interval holds the factor, unless asked for otherwise: of 100 pairs that differ by noise alone one
 #: is expected outside of it.
@@ -23,7 +23,7 @@ class RatioInterval:
     """New over base.
 
     Attributes:
-        ratio: Median of the ratios of every new step to every base step; of few, ratio of their geometric means.
+        ratio: Ratio of the means; of whole recordings the median of the ratios of repeated work.
         low: Lower end of the interval.
         high: Upper end.
         confidence: Chance that the interval holds the true ratio.
@@ -36,10 +36,22 @@ class RatioInterval:
     confidence: float
     method: Method
 
+    @property
+    def sure(self) -> bool:
+        """Whether the interval excludes 1."""
+        return self.low > 1 or self.high < 1
+
 
 def ratio_interval(base: Sequence[int], new: Sequence[int], confidence: float = CONFIDENCE) -> RatioInterval:
-    """The ratio of two sets of positive times, at least one on each side."""
-    first, second = (np.log(np.asarray(times, np.float64)) for times in (base, new))
-    found = shift(first, second, confidence, ASSUMED_SPREAD)
-    chance = 1.0 if found.method == "identical" else confidence
-    return RatioInterval(exp(found.middle), exp(found.low), exp(found.high), chance, found.method)
+    """The ratio of the means of two sets of positive times, at least one on each side.
+
+    The interval is that of the difference of both sides' times over their mean, as the logarithm of the ratio (the
+    delta method), so that it never holds 0.
+    """
+    if sorted(base) == sorted(new):
+        return RatioInterval(1.0, 1.0, 1.0, 1.0, "identical")
+    means = [sum(times) / len(times) for times in (base, new)]
+    first, second = (np.asarray(times, np.float64) / mean for times, mean in zip((base, new), means, strict=True))
+    half, method = half_width(first, second, confidence, ASSUMED_SPREAD)
+    apart = log(means[1] / means[0])
+    return RatioInterval(exp(apart), exp(apart - half), exp(apart + half), confidence, method)

@@ -1,10 +1,9 @@
-"""By how much two sets of measurements are apart, with an interval that holds whatever their distribution is."""
+"""By how much the means of two sets of measurements are apart, with the interval of that difference."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from math import comb, sqrt
+from math import sqrt
 from statistics import NormalDist
 from typing import Final, Literal
 
@@ -13,24 +12,24 @@ from numpy.typing import NDArray
 
 from stepscope.comparison.noise.student import quantile
 
-#: Measurements of a side beyond which its distribution is taken at evenly spaced ranks.
-_MOST: Final = 2000
-#: Measurements up to which the distribution of ranks is counted rather than approximated by a normal one.
-_COUNTED: Final = 25
+#: Measurements of each side from which each has a spread of its own; with fewer that of both together is taken.
+_OWN_SPREAD: Final = 4
+#: Measurements from which it is asked whether neighbours resemble each other.
+_RESEMBLING: Final = 10
 
-#: identical (all measurements are equal on both sides), ranks (order statistics of the differences), spread (too few
-#: for that: Student's interval) or assumed (one on either side: their spread is taken for granted); of whole
+#: identical (all measurements are equal on both sides), means (Welch's interval), spread (too few for that: Student's
+#: with the spread of both sides together) or assumed (one on either side: their spread is taken for granted); of whole
 #: recordings, rates of repeated work.
-Method = Literal["identical", "ranks", "spread", "assumed", "rates"]
+Method = Literal["identical", "means", "spread", "assumed", "rates"]
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class ShiftInterval:
-    """New minus base: an estimate and its interval.
+    """New minus base: the difference of the means and its interval.
 
     Attributes:
-        middle: Median of the differences of every new measurement to every base one; of few, difference of the means.
+        middle: Difference of the means.
         low: Lower end of the interval.
         high: Upper end.
         method: What the interval rests on.
@@ -41,65 +40,58 @@ class ShiftInterval:
     high: float
     method: Method
 
+    @property
+    def sure(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.low > 0 or self.high < 0
+
 
 def shift(base: Values, new: Values, confidence: float, assumed: float) -> ShiftInterval:
-    """The shift between two sets of at least one measurement each.
-
-    With enough of them it is the estimate of Hodges and Lehmann (1963), and its interval the order statistics that the
-    test of Mann and Whitney (1947) accepts: Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd
-    edition, 4.2 and 4.3. That needs 5 and 5 measurements for a confidence of 0.99. With fewer the interval is
-    Student's, the spread being that of both sides together.
+    """The difference of the means of two sets of at least one measurement each, in order of time.
 
     Args:
         base: float64[n].
         new: float64[m].
-        confidence: Chance that the interval holds the true shift.
+        confidence: Chance that the interval holds the true difference.
         assumed: Standard deviation to take for granted where there is one measurement on each side.
     """
     if base.size == new.size and np.array_equal(np.sort(base), np.sort(new)):
         return ShiftInterval(0.0, 0.0, 0.0, "identical")
-    base, new = _thinned(base), _thinned(new)
-    order = _order(base.size, new.size, confidence)
-    if order:
-        apart = np.sort((new[None, :] - base[:, None]).ravel())
-        return ShiftInterval(float(np.median(apart)), float(apart[order - 1]), float(apart[-order]), "ranks")
-    middle, wide = float(new.mean() - base.mean()), sqrt(1 / base.size + 1 / new.size)
-    freedom, chance = base.size + new.size - 2, (1 + confidence) / 2
+    middle = float(new.mean() - base.mean())
+    half, method = half_width(base, new, confidence, assumed)
+    return ShiftInterval(middle, middle - half, middle + half, method)
+
+
+def half_width(base: Values, new: Values, confidence: float, assumed: float) -> tuple[float, Method]:
+    """Half of the interval of the difference of two means, and what it rests on; arguments as of `shift`.
+
+    It is Welch's (The generalization of Student's problem, Biometrika 34, 1947) where either side has four
+    measurements, else Student's with the spread of both together. Where neighbours resemble each other, as when a
+    machine warms up, n measurements count as n (1 - r) / (1 + r), r being their correlation with the next one (von
+    Storch and Zwiers, Statistical Analysis in Climate Research, 6.6.8).
+    """
+    chance, freedom = (1 + confidence) / 2, base.size + new.size - 2
     if freedom < 1:
-        half = NormalDist().inv_cdf(chance) * assumed * wide
-        return ShiftInterval(middle, middle - half, middle + half, "assumed")
-    squares = float(((base - base.mean()) ** 2).sum() + ((new - new.mean()) ** 2).sum())
-    half = quantile(chance, freedom) * sqrt(squares / freedom) * wide
-    return ShiftInterval(middle, middle - half, middle + half, "spread")
+        return NormalDist().inv_cdf(chance) * assumed * sqrt(2), "assumed"
+    if min(base.size, new.size) < _OWN_SPREAD:
+        squares = sum(float(((one - one.mean()) ** 2).sum()) for one in (base, new))
+        return quantile(chance, freedom) * sqrt(squares / freedom * (1 / base.size + 1 / new.size)), "spread"
+    parts = [float(one.var(ddof=1)) / one.size * _resemblance(one) for one in (base, new)]
+    total = sum(parts)
+    if not total:
+        return 0.0, "means"
+    squares = sum(part * part / (one.size - 1) for part, one in zip(parts, (base, new), strict=True))
+    return quantile(chance, max(1, int(total * total / squares))) * sqrt(total), "means"
 
 
-def _thinned(values: Values) -> Values:
-    if values.size <= _MOST:
-        return values
-    ranks = (np.arange(_MOST) + 0.5) / _MOST * values.size
-    return np.asarray(np.sort(values)[ranks.astype(np.int64)])
-
-
-def _order(n: int, m: int, confidence: float) -> int:
-    """The rank, from 1, of the difference that is the lower end; 0 if no interval of ranks has this confidence."""
-    alpha = (1 - confidence) / 2
-    if max(n, m) > _COUNTED:
-        below = NormalDist().inv_cdf(alpha) * sqrt(n * m * (n + m + 1) / 12)
-        return max(0, int(n * m / 2 + below)) if 1 / comb(n + m, n) <= alpha else 0
-    ways, limit, total, order = _ways(n, m), alpha * comb(n + m, n), 0, 0
-    while order < n * m and (total := total + ways[order]) <= limit:
-        order += 1
-    return order
-
-
-@cache
-def _ways(n: int, m: int) -> tuple[int, ...]:
-    """In how many orders of n and m values exactly u pairs are inverted, for u from 0 to n m (Mann and Whitney)."""
-    if n == 0 or m == 0:
-        return (1,)
-    counts = [0] * (n * m + 1)
-    for u, ways in enumerate(_ways(n - 1, m)):
-        counts[u + m] += ways
-    for u, ways in enumerate(_ways(n, m - 1)):
-        counts[u] += ways
-    return tuple(counts)
+def _resemblance(values: Values) -> float:
+    """By how much more the mean of these varies than that of as many independent measurements; at least 1."""
+    apart = values - values.mean()
+    squares = float((apart**2).sum())
+    if values.size < _RESEMBLING or not squares:
+        return 1.0
+    found = float((apart[1:] * apart[:-1]).sum()) / squares
+    if found <= 2 / sqrt(values.size):
+        return 1.0
+    found = min(found, 0.9)
+    return (1 + found) / (1 - found)

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field
+from math import sqrt
+from statistics import NormalDist
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE
+from stepscope.comparison.noise.shift import half_width
 from stepscope.comparison.parts.shares import means
-from stepscope.model.schema import Column, ns
+from stepscope.model.schema import Column, flag, ns
 
 K = TypeVar("K", bound=Hashable)
+
+
+class StepCounts(NamedTuple):
+    """What sums of both sides are divided by, and how sure an interval is.
+
+    Attributes:
+        base: Steps times devices of the base.
+        new: The same of the new side.
+        devices: Devices of either side.
+        confidence: Chance that an interval holds the true difference.
+    """
+
+    base: int
+    new: int
+    devices: tuple[int, int] = (1, 1)
+    confidence: float = CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +42,38 @@ class Amount:
     Attributes:
         ns: Time.
         count: How often.
+        squares: Sum of the squares of the single times, by which a sum is judged where there is one step.
+        by_batch: float64[b], mean per step in each batch of steps, all devices together; None where that is not known.
     """
 
     ns: int = 0
     count: int = 0
+    squares: float = field(default=0.0, compare=False)
+    by_batch: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
     def __add__(self, other: Amount) -> Amount:
-        return Amount(self.ns + other.ns, self.count + other.count)
+        batches = [one for one in (self.by_batch, other.by_batch) if one is not None]
+        together = batches[0] + batches[1] if len(batches) > 1 else batches[0] if batches else None
+        return Amount(self.ns + other.ns, self.count + other.count, self.squares + other.squares, together)
+
+
+def certainty(base: Amount, new: Amount, counts: StepCounts) -> float | None:
+    """Half of the interval of the difference per step and device; None where nothing tells how much it varies.
+
+    It rests on the spread between batches of steps; with one step on each side on that of single calls, which are taken
+    to vary by `ASSUMED_SPREAD`, each for itself.
+    """
+    sides = []
+    for one, other, devices in ((base, new, counts.devices[0]), (new, base, counts.devices[1])):
+        if one.by_batch is None and (one.ns or one.count or other.by_batch is None):
+            return None
+        # What a side has none of is 0 in each of its steps.
+        values = one.by_batch if one.by_batch is not None else np.zeros(2)
+        sides.append(values / devices)
+    if sides[0].size + sides[1].size > 2 and min(one.size for one in sides):
+        return half_width(sides[0], sides[1], counts.confidence, 0.0)[0]
+    together = sqrt(sum(one.squares / times**2 for one, times in ((base, counts.base), (new, counts.new))))
+    return NormalDist().inv_cdf((1 + counts.confidence) / 2) * ASSUMED_SPREAD * together
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +86,7 @@ class Beside(Generic[K]):
         new_ns: The same of the new side.
         base_count: Mean number per step.
         new_count: The same of the new side.
+        half: Half of the interval of the difference; None where nothing tells how much it varies.
     """
 
     key: K
@@ -45,6 +94,19 @@ class Beside(Generic[K]):
     new_ns: int
     base_count: float
     new_count: float
+    half: float | None = None
+
+    @property
+    def sure(self) -> bool | None:
+        """Whether the interval of the difference excludes 0; None where there is no interval."""
+        return None if self.half is None else abs(self.diff_ns) > self.half
+
+    @property
+    def interval(self) -> tuple[Any, ...]:
+        """The values of `CERTAIN`."""
+        if self.half is None:
+            return None, None, None
+        return round(self.diff_ns - self.half), round(self.diff_ns + self.half), self.sure
 
     @property
     def diff_ns(self) -> int:
@@ -71,9 +133,23 @@ BESIDE = (
     Column("base_count", "float64", "How many per step of the base.", "count"),
     Column("new_count", "float64", "How many per step of the new one.", "count"),
 )
+#: Columns that say how certain a difference of times is.
+CERTAIN: Final = (
+    Column("low_ns", "int64", "Lower end of the interval of diff_ns; null where nothing tells how it varies.", "ns",
+           True, signed=True),
+    Column("high_ns", "int64", "Upper end.", "ns", True, signed=True),
+    flag("sure", "Whether the interval excludes 0; null where there is none.", nullable=True),
+)  # fmt: skip
+#: The same of bytes.
+CERTAIN_BYTES: Final = (
+    Column("low_bytes", "int64", "Lower end of the interval of diff_bytes; null where nothing tells how it varies.",
+           "bytes", True, signed=True),
+    Column("high_bytes", "int64", "Upper end.", "bytes", True, signed=True),
+    CERTAIN[2],
+)  # fmt: skip
 
 
-def beside(base: Mapping[K, Amount], new: Mapping[K, Amount], times: tuple[int, int]) -> list[Beside[K]]:
+def beside(base: Mapping[K, Amount], new: Mapping[K, Amount], times: StepCounts | tuple[int, int]) -> list[Beside[K]]:
     """A row per key of either side, those that differ most first.
 
     Args:
@@ -81,12 +157,13 @@ def beside(base: Mapping[K, Amount], new: Mapping[K, Amount], times: tuple[int, 
         new: Amounts of the new side.
         times: Steps times devices of either side, which sums are divided by.
     """
+    counts = times if isinstance(times, StepCounts) else StepCounts(*times)
     # Which sums are rounded up depends on the order, and a database gives groups in any.
     keys = sorted({*base, *new}, key=str)
     none = Amount()
     left, right = [base.get(key, none) for key in keys], [new.get(key, none) for key in keys]
     rows = [
-        Beside(key, first, second, a.count / times[0], b.count / times[1])
+        Beside(key, first, second, a.count / times[0], b.count / times[1], certainty(a, b, counts))
         for key, first, second, a, b in zip(
             keys, means([a.ns for a in left], times[0]), means([b.ns for b in right], times[1]), left, right,
             strict=True,

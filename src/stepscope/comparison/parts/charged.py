@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.comparison.parts.batches import StepBatches
 from stepscope.comparison.side import ComparedSide
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
@@ -30,12 +31,16 @@ class ChargedWork:
         ns: int64[n], within the side's steps; 0 outside.
         part: int8[n], position in `BUSY`; -1 for waits of queues.
         inside: bool[n], whether the activity starts within the side's steps.
+        batch: int64[n], batch of steps that it belongs to.
+        batches: The batches.
     """
 
     work: DeviceWork
     ns: Times
     part: NDArray[np.int8]
     inside: NDArray[np.bool_]
+    batch: NDArray[np.int64]
+    batches: StepBatches
 
 
 def charged(side: ComparedSide) -> ChargedWork:
@@ -58,4 +63,5 @@ def charged(side: ComparedSide) -> ChargedWork:
             starts = np.maximum(work.ts[at], before)
             ns[at] = free.within(starts, np.maximum(ends, starts))
             free -= Intervals.union_of(work.ts[at], ends)
-    return ChargedWork(work, ns, part, windows.at(work.ts))
+    batches = StepBatches.of(side)
+    return ChargedWork(work, ns, part, windows.at(work.ts), batches.at(work.ts), batches)

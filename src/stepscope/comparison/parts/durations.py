@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from stepscope.comparison.parts.amounts import BESIDE, Amount, beside
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.comparison.parts.amounts import BESIDE, CERTAIN, Amount, StepCounts, beside
+from stepscope.comparison.parts.batches import StepBatches
+from stepscope.comparison.side import ComparedSide
 from stepscope.model.schema import TableSchema, ns
 from stepscope.model.table import Table
 
@@ -20,16 +25,26 @@ class Durations:
         count: How many.
         longest: The longest, ns.
         shortest: The shortest, ns.
+        squares: Sum of their squares.
+        by_batch: As of an `Amount`.
     """
 
     ns: int
     count: int
     longest: int
     shortest: int
+    squares: float = field(default=0.0, compare=False)
+    by_batch: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def amount(self) -> Amount:
+        """The sum and the number alone."""
+        return Amount(self.ns, self.count, self.squares, self.by_batch)
 
     def __add__(self, other: Durations) -> Durations:
-        return Durations(self.ns + other.ns, self.count + other.count, max(self.longest, other.longest),
-                         min(self.shortest, other.shortest))  # fmt: skip
+        both = self.amount + other.amount
+        return Durations(both.ns, both.count, max(self.longest, other.longest), min(self.shortest, other.shortest),
+                         both.squares, both.by_batch)  # fmt: skip
 
 
 #: Columns of every table of durations beside each other.
@@ -39,26 +54,39 @@ EXTREMES: Final = (
     ns("base_min_ns", "The shortest of the base; null likewise.", nullable=True),
     ns("new_min_ns", "The shortest of the new one; null likewise.", nullable=True),
 )
-BESIDE_DURATIONS: Final = (*BESIDE, *EXTREMES)
+BESIDE_DURATIONS: Final = (*BESIDE, *EXTREMES, *CERTAIN)
 
 
 def durations_table(
-    schema: TableSchema, base: Mapping[Any, Durations], new: Mapping[Any, Durations], times: tuple[int, int]
+    schema: TableSchema, base: Mapping[Any, Durations], new: Mapping[Any, Durations], times: StepCounts
 ) -> Table:
     """A table of both sides by keys that are the schema's first columns; the others are `BESIDE_DURATIONS`."""
-    sums = [{key: Amount(one.ns, one.count) for key, one in side.items()} for side in (base, new)]
+    sums = [{key: one.amount for key, one in side.items()} for side in (base, new)]
     rows = []
     for row in beside(sums[0], sums[1], times):
         first, second = base.get(row.key), new.get(row.key)
-        rows.append((*row.key, *row.values, *_either(first, second, "longest"), *_either(first, second, "shortest")))
+        rows.append((*row.key, *row.values, *_either(first, second, "longest"),
+                     *_either(first, second, "shortest"), *row.interval))  # fmt: skip
     return Table.from_rows(schema, rows)
 
 
-def merged(rows: Sequence[tuple[Any, ...]], keys: int) -> dict[Any, Durations]:
-    """Rows of `keys` key columns, sum, count, longest and shortest, as durations by key."""
+def merged(rows: Sequence[tuple[Any, ...]], keys: int, side: ComparedSide) -> dict[Any, Durations]:
+    """Rows as durations by key.
+
+    Args:
+        rows: `keys` key columns, step, sum, count, longest, shortest and sum of squares.
+        keys: How many columns are keys.
+        side: Whose steps these are.
+    """
+    batches = StepBatches.of(side)
+    at = dict(zip(side.steps, batches.batch.tolist(), strict=False))
     found: dict[Any, Durations] = {}
     for row in rows:
-        one = Durations(*(int(value) for value in row[keys:]))
+        total, number, longest, shortest = (int(value) for value in row[keys + 1 : keys + 5])
+        by_batch = np.zeros(batches.size.size)
+        i = at.get(row[keys], 0)
+        by_batch[i] = total / batches.size[i]
+        one = Durations(total, number, longest, shortest, float(row[keys + 5]), by_batch)
         found[row[:keys]] = found[row[:keys]] + one if row[:keys] in found else one
     return found
 

@@ -30,7 +30,10 @@ KERNEL_TYPES: Final = TableSchema(
         *BESIDE_DURATIONS,
     ),
 )  # fmt: skip
-_SUMS: Final = "sum(coalesce(k.dur, 0)), count(*), max(coalesce(k.dur, 0)), min(coalesce(k.dur, 0))"
+_SUMS: Final = (
+    "k.step, sum(coalesce(k.dur, 0)), count(*), max(coalesce(k.dur, 0)), min(coalesce(k.dur, 0)), "
+    "sum(coalesce(k.dur, 0)::DOUBLE ** 2)"
+)
 _WHERE: Final = "k.kind = 'compute' AND list_contains($steps, k.step) GROUP BY ALL"
 #: An NPU's shapes stand with the kernel, a GPU's with the operator that launched it.
 _SHAPES_SQL: Final = f"""
@@ -53,12 +56,12 @@ def kernel_shapes(side: ComparedSide) -> dict[Any, Durations]:
     rows = _rows(side, _OPERATOR_SHAPES_SQL)
     if side.trace.scalar(_TYPED_SQL):
         rows += _rows(side, _SHAPES_SQL)
-    return merged(rows, 2)
+    return merged(rows, 2, side)
 
 
 def kernel_types(side: ComparedSide) -> dict[Any, Durations]:
     """Durations by type and core within a side's steps."""
-    return merged(_rows(side, _TYPES_SQL), 2)
+    return merged(_rows(side, _TYPES_SQL), 2, side)
 
 
 def _rows(side: ComparedSide, query: str) -> list[tuple[Any, ...]]:

@@ -95,8 +95,8 @@ def _compute(work: ChargedWork, part: str = BUSY[0]) -> NDArray[np.int64]:
 
 
 def _amounts(work: ChargedWork, chosen: NDArray[np.int64], groups: Groups) -> list[Amount]:
-    ns, count = groups.sum(work.ns[chosen]), groups.sum(work.inside[chosen])
-    return [Amount(*pair) for pair in zip(ns.tolist(), count.tolist(), strict=True)]
+    count = groups.sum(work.inside[chosen])
+    return work.batches.amounts(groups.index, work.batch[chosen], work.ns[chosen], count)
 
 
 def _merged(keys: list[Any], amounts: list[T]) -> dict[Any, T]:

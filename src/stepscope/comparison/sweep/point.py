@@ -57,8 +57,8 @@ def point_of(trace: Trace, rank: int | None = None) -> SweepPoint:
     read = items_per_step(side)
     sums: defaultdict[str, int] = defaultdict(int)
     try:
-        for (part, _), ns in part_sums(side).items():
-            sums[part] += ns
+        for (part, _), amount in part_sums(side).items():
+            sums[part] += amount.ns
     except MissingInputError:  # a memory snapshot has no times
         sums.clear()
     parts = dict(zip(sums, means(list(sums.values()), side.times), strict=True))

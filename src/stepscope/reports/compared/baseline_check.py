@@ -8,7 +8,8 @@ from dataclasses import asdict
 
 from stepscope.comparison.baseline import BaselineComparison
 from stepscope.comparison.gates import GateResult
-from stepscope.model.amounts import NONE, percent, quantity
+from stepscope.comparison.metrics import metric_words
+from stepscope.model.amounts import NONE, percent
 from stepscope.reports.blocks import Grid, Heading, Outline, Section
 from stepscope.reports.compared.outline import comparable_lines, recording_name, side_words, verdict_line
 
@@ -17,7 +18,7 @@ def outline(found: BaselineComparison) -> Outline:
     """Verdict, what differs between the recordings, and every metric."""
     rows = tuple(
         (
-            one.name, quantity(one.base, one.unit), quantity(one.new, one.unit),
+            one.name, metric_words(one.base, one.unit), metric_words(one.new, one.unit),
             percent(one.diff / one.base) if one.base else NONE,
             f"{percent(one.low / one.base)} to {percent(one.high / one.base)}" if one.base else NONE,
         )
@@ -27,7 +28,7 @@ def outline(found: BaselineComparison) -> Outline:
     sections = (
         Section("Can they be compared?", comparable_lines(found.comparable)),
         Section("Verdict", (verdict_line(found.step_time),)),
-        Section("Metrics", (Grid(headings, rows),) if rows else (), "medians over steps; of memory the peak"),
+        Section("Metrics", (Grid(headings, rows),) if rows else (), "means of typical steps; of memory the peak"),
     )
     base, new = found.base.facts, found.new.facts
     title = f"{recording_name(base.source, new.source)} → {recording_name(new.source, base.source)}"

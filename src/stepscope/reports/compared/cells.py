@@ -7,6 +7,18 @@ from stepscope.reports.blocks import Heading
 from stepscope.reports.units import Scale
 
 
+def certain_heading(one: Scale) -> Heading:
+    """Of the column that `certain_words` fills."""
+    return Heading(f"± {one.label}".rstrip(), rank=1)
+
+
+def certain_words(half: float | None, diff: int, one: Scale) -> str:
+    """Half of the interval of a difference; in brackets where that is within the noise."""
+    if half is None:
+        return NONE
+    return one.write(round(half)) if abs(diff) > half else f"({one.write(round(half))})"
+
+
 def beside_headings(what: str, one: Scale, whole: str) -> tuple[Heading, ...]:
     """Of the columns that `beside_row` fills.
 

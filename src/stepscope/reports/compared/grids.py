@@ -8,10 +8,18 @@ from typing import Any, Final
 from stepscope.comparison.result import Comparison
 from stepscope.model.amounts import NONE, quantity
 from stepscope.reports.blocks import Block, Grid, Heading
-from stepscope.reports.compared.cells import beside_headings, beside_row, calls_words, ratio_words, signed
+from stepscope.reports.compared.cells import (
+    beside_headings,
+    beside_row,
+    calls_words,
+    certain_heading,
+    certain_words,
+    ratio_words,
+    signed,
+)
 from stepscope.reports.compared.kernel_grid import TABLE, kernel_grid
 from stepscope.reports.text import visible
-from stepscope.reports.units import time_scale
+from stepscope.reports.units import Scale, time_scale
 
 #: Splits of compute: table, key columns, what a row is.
 _SPLITS: Final = (
@@ -35,18 +43,33 @@ def parts_grid(comparison: Comparison) -> tuple[Block, ...]:
     for row in comparison.table("step_parts").records():
         details.setdefault(row["part"], []).append(row)
     name = _whole(comparison)
-    rows = [beside_row(name, whole[0], whole[1], one, whole[0])]
+    rows = [(*beside_row(name, whole[0], whole[1], one, whole[0]), _step_certain(comparison, one))]
     for part in comparison.parts:
         if max(part.base_ns, part.new_ns) < _LEAST * max(whole):
             continue
-        rows.append(beside_row(_words(part.key), part.base_ns, part.new_ns, one, whole[0]))
+        sure = certain_words(part.half, part.diff_ns, one)
+        rows.append((*beside_row(_words(part.key), part.base_ns, part.new_ns, one, whole[0]), sure))
         if len(details[part.key]) > 1:
             rows += [
-                beside_row("  " + _words(row["detail"] or "other"), row["base_ns"], row["new_ns"], one, whole[0])
+                (
+                    *beside_row("  " + _words(row["detail"] or "other"), row["base_ns"], row["new_ns"], one, whole[0]),
+                    certain_words(row_half(row), row["diff_ns"], one),
+                )
                 for row in details[part.key]
                 if max(row["base_ns"], row["new_ns"]) >= _LEAST * max(whole)
             ]
-    return (Grid(beside_headings("part", one, name), tuple(rows), table="step_parts"),)
+    return (Grid((*beside_headings("part", one, name), certain_heading(one)), tuple(rows), table="step_parts"),)
+
+
+def row_half(row: Mapping[str, Any]) -> float | None:
+    """Half of the interval of a row's difference; None where it has none."""
+    return None if row["low_ns"] is None else (row["high_ns"] - row["low_ns"]) / 2
+
+
+def _step_certain(comparison: Comparison, one: Scale) -> str:
+    """The same of the step."""
+    found = next((each for each in comparison.metrics if each.name == "step_time"), None)
+    return NONE if found is None else certain_words((found.high - found.low) / 2, round(found.diff), one)
 
 
 def phases_grid(comparison: Comparison) -> tuple[Block, ...]:
@@ -139,11 +162,15 @@ def _split(listed: Sequence[dict[str, Any]], keys: Iterable[str], caption: str, 
     whole = sum(row["base_ns"] for row in listed)
     shown = listed[:top]
     one = time_scale(row[side] for row in shown for side in ("base_ns", "new_ns"))
-    headings = (*beside_headings(caption, one, "compute"), Heading("calls", rank=4), Heading("new", rank=4))
+    headings = (
+        *beside_headings(caption, one, "compute"), certain_heading(one), Heading("calls", rank=4),
+        Heading("new", rank=4),
+    )  # fmt: skip
     names = [", ".join(_end(visible(row[key])) for key in keys if row[key]) for row in shown]
     rows = tuple(
         (
             *beside_row(name, row["base_ns"], row["new_ns"], one, whole, _there(row)),
+            certain_words(row_half(row), row["diff_ns"], one),
             calls_words(row["base_count"]), calls_words(row["new_count"]),
         )
         for name, row in zip(names, shown, strict=True)

@@ -13,6 +13,7 @@ from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
 from stepscope.reports.compared.grids import findings_grid, memory_grids, parts_grid, phases_grid, split_grids
 from stepscope.reports.compared.level_grids import communication_grid, level_sections
+from stepscope.reports.compared.steps_grid import steps_grid
 from stepscope.reports.text import visible
 
 _TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "same": "plain", "inconclusive": "plain"}
@@ -35,7 +36,8 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
     per = "per step" if comparison.step_time.unit != "window" else "of the whole recordings"
     made = (
         Section("Can they be compared?", _comparable(comparison)),
-        Section("Verdict", (verdict_line(comparison.step_time),)),
+        Section("Verdict", (verdict_line(comparison.step_time), *_cause(comparison))),
+        Section("How the steps went", steps_grid(comparison), "slow steps are no part of the typical one"),
         Section("What the difference is made of", parts_grid(comparison), f"{per}; the rows add up"),
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
@@ -71,8 +73,14 @@ def side_words(side: SideFacts, name: str) -> str:
 def verdict_line(times: StepTimes) -> Line:
     """The verdict with both step times and the reason."""
     rated = times.interval is not None and times.interval.method == "rates"
-    span = "" if rated or times.interval is None else f"{duration(times.base_ns)} → {duration(times.new_ns)}; "
+    base, new = times.every or (times.base_ns, times.new_ns)
+    span = "" if rated or times.interval is None else f"{duration(base)} → {duration(new)}; "
     return Line(f"{times.verdict}: {span}{times.reason}", tone=_TONES[times.verdict])
+
+
+def _cause(comparison: Comparison) -> tuple[Line, ...]:
+    """What the difference comes from, as far as that is certain."""
+    return (Line(visible(comparison.cause)),) if comparison.cause else ()
 
 
 def comparable_lines(different: Sequence[RecordedDifference]) -> tuple[Line, ...]:

@@ -1,0 +1,98 @@
+"""`python -m bench.comparing`: changes planted in real recordings, what is said of them, and alarms of noise."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.comparing.judging import compared, judged
+from bench.comparing.plants import PLANTS, NotThereError
+from bench.comparing.trace import PlantedTrace
+from bench.recordings.__main__ import LABELLED
+from stepscope.comparison.gates import growth_limit, judge
+
+#: Recordings of several steps: convolutions, recommendation, a ResNet of three years, ranks of two jobs.
+RECORDINGS = (
+    "kineto/v100_resnet50_workers0/trace.json.gz",
+    "kineto/a100_diff_control/trace.json.gz",
+    "kineto/v100_ns_resolution/trace.json.gz",
+    "cases/kineto_more/29dba67d__worker0.pt.trace.json.gz",
+    "kineto/mi300_resnet_recompute_ddp8/trace.json.gz",
+)
+#: Recordings that nothing was tuned on.
+OTHERS = (
+    "kineto/v100_diff_test/trace.json.gz",
+    "kineto/a100_nccl_args/trace.json.gz",
+    "kineto/v100_resnet50_workers4/trace.json.gz",
+    "cases/kineto_more/4a9c9ae5__worker0.pt.trace.json.gz",
+    "kineto/old_bare_list_2021/trace.json.gz",
+)
+
+
+def main() -> None:
+    """Print a row for each plant, the sums, and of noise the alarms."""
+    parser = argparse.ArgumentParser(prog="python -m bench.comparing", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=LABELLED, help="folder with the recordings")
+    parser.add_argument("--only", default="", help="only recordings whose path contains this")
+    parser.add_argument("--plant", default="", help="only plants whose name contains this")
+    parser.add_argument("--others", action="store_true", help="the recordings that nothing was tuned on")
+    parser.add_argument("--noise", type=int, default=0, help="pairs that differ by noise alone, instead of plants")
+    options = parser.parse_args()
+    chosen = [one for one in (OTHERS if options.others else RECORDINGS) if options.only in one]
+    with tempfile.TemporaryDirectory() as folder:
+        if options.noise:
+            _noise(options.folder, chosen, options.noise, Path(folder))
+            return
+        right: Counter[str] = Counter()
+        for name, kind, row in _planted(options.folder, chosen, options.plant, Path(folder)):
+            right.update(
+                pairs=1, verdicts=row.verdict, causes=row.cause, gates=row.gate, both=row.verdict and row.cause
+            )
+            marks = " ".join("ok" if one else "WRONG" for one in (row.verdict, row.cause, row.gate))
+            print(f"| {name} | {kind} | {row.growth:+.1%} | {marks} | {row.said} |", flush=True)
+        print(dict(right))
+
+
+def _planted(folder: Path, recordings: list[str], only: str, place: Path) -> Iterator[tuple[str, str, object]]:
+    for name in recordings:
+        whole = PlantedTrace(folder / name)
+        base = whole.copy()
+        base.jitter(1)
+        base.save(place / "base.json")
+        for kind, plant in PLANTS.items():
+            if only not in kind:
+                continue
+            new = whole.copy()
+            try:
+                truth = plant(new)
+            except NotThereError:
+                continue
+            new.jitter(2)
+            yield name, kind, judged(compared(place / "base.json", new.save(place / "new.json")), truth)
+
+
+def _noise(folder: Path, recordings: list[str], pairs: int, place: Path) -> None:
+    alarms: Counter[str] = Counter()
+    wholes = {name: PlantedTrace(folder / name) for name in recordings}
+    for number in range(pairs):
+        name = recordings[number % len(recordings)]
+        for i, side in enumerate(("base", "new")):
+            trace = wholes[name].copy()
+            trace.jitter(1000 + 2 * number + i)
+            trace.save(place / f"{side}.json")
+        found = compared(place / "base.json", place / "new.json")
+        [gate] = judge([growth_limit("step_time>3%")], found.metrics)
+        sure = [str(one) for one in found.causes if one.sure]
+        raised = {"verdict": found.verdict in ("faster", "slower"), "gate": gate.failed, "sure cause": bool(sure)}
+        alarms.update(name for name, is_raised in raised.items() if is_raised)
+        if any(raised.values()):
+            print(number, name, found.verdict, found.step_time.reason, found.cause, flush=True)
+    print(f"{pairs} pairs of noise: {dict(alarms) or 'no alarm'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

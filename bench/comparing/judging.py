@@ -1,0 +1,88 @@
+"""What a comparison says of a planted change, held against what was planted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.comparing.plants import Truth
+from stepscope.comparison.build import CompareOptions, compare_traces
+from stepscope.comparison.gates import growth_limit, judge
+from stepscope.comparison.result import Comparison
+from stepscope.ingest import Options, open_trace
+
+#: The limit of the gate that is asked.
+LIMIT = 0.03
+_MARGIN = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Whether what is said is right.
+
+    Attributes:
+        verdict: Whether the verdict is.
+        cause: Whether what it is put down to is.
+        gate: Whether the gate on the step lets nothing pass that grew by more than its limit beyond noise.
+        growth: By how much the mean step grew, planted.
+        said: Verdict and sentences.
+    """
+
+    verdict: bool
+    cause: bool
+    gate: bool
+    growth: float
+    said: str
+
+
+def compared(base: Path, new: Path) -> Comparison:
+    """The comparison of two recordings, without findings."""
+    options = Options(cache=False)
+    with open_trace(base, options) as first, open_trace(new, options) as second:
+        return compare_traces(first, second, CompareOptions(findings=False))
+
+
+def judged(found: Comparison, truth: Truth) -> Judged:
+    """Hold a comparison against what was planted."""
+    times = found.step_time
+    growth = truth.added_ns / truth.steps / max(1, times.base_ns)
+    noise = 0.0 if times.interval is None else max(times.interval.high / times.interval.ratio - 1, 0.0)
+    said = f"{found.verdict}: {times.reason} | {found.cause}"
+    return Judged(
+        _verdict(found, truth, growth, noise), _cause(found, truth), _gate(found, truth, growth, noise), growth, said
+    )
+
+
+def _verdict(found: Comparison, truth: Truth, growth: float, noise: float) -> bool:
+    """Beyond noise the direction must be said; within noise that it is, which the cause then makes up for."""
+    if not truth.added_ns:
+        return found.verdict in ("same", "inconclusive")
+    right = "slower" if growth > 0 else "faster"
+    if truth.slow:
+        return found.verdict == right
+    if abs(growth) > noise + _MARGIN:
+        return found.verdict == right
+    return (
+        found.verdict in (right, "inconclusive", "same")
+        if abs(growth) < _MARGIN
+        else found.verdict in (right, "inconclusive")
+    )
+
+
+def _cause(found: Comparison, truth: Truth) -> bool:
+    if truth.memory:
+        return "peak memory" in found.cause and not any(one.sure for one in found.causes)
+    said = f"{found.step_time.reason}; {found.cause}".lower()
+    if truth.slow:
+        return any(word in said for word in truth.words)
+    sure = [one for one in found.causes if one.sure]
+    right = [one for one in sure if one.part.startswith(truth.parts) and (one.diff_ns > 0) == (truth.added_ns > 0)]
+    return bool(right) and any(word in f"{one} {said}".lower() for one in right for word in truth.words)
+
+
+def _gate(found: Comparison, truth: Truth, growth: float, noise: float) -> bool:
+    if not any(one.name == "step_time" for one in found.metrics):
+        return True
+    [result] = judge([growth_limit("step_time>3%")], found.metrics)
+    beyond = (truth.slow and growth > LIMIT + _MARGIN) or growth > LIMIT + noise
+    return result.failed if beyond else True

@@ -1,0 +1,178 @@
+"""A trace of PyTorch that takes plants: time put in at moments of all threads and queues, calls and kernels put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.kineto_json import Event, Timeline
+from bench.recordings.variants.kineto import category, is_runtime, on_device
+from stepscope.ingest import Options, open_trace
+from stepscope.model.events.steps import Steps
+from stepscope.model.kernel_names import classify
+
+#: Time put in: from, to, and by how much that stretch grows, ns.
+Insert = tuple[int, int, int]
+
+
+class PlantedTrace:
+    """A copy of a recording, to be changed in place.
+
+    Attributes:
+        timeline: Its events.
+        steps: Start and end on the devices of each of its typical steps, and of those between them.
+    """
+
+    def __init__(self, source: Path, steps: Sequence[tuple[int, int]] | None = None) -> None:
+        """Read a file."""
+        self.source = source
+        self.timeline = Timeline.load(source)
+        timed = [event["ts"] for event in self.timeline.timed if category(event) != "trace"]
+        self.origin = min(timed)
+        self.steps = list(steps) if steps is not None else _steps(source, self.origin)
+
+    def copy(self) -> PlantedTrace:
+        """The same once more."""
+        found = PlantedTrace.__new__(PlantedTrace)
+        found.source, found.origin, found.steps = self.source, self.origin, list(self.steps)
+        found.timeline = Timeline(self.timeline.head, deepcopy(self.timeline.events), self.timeline.bare)
+        return found
+
+    def work(self, wanted: Callable[[Event], bool] = lambda _: True) -> list[Event]:
+        """Activities of devices in order of time."""
+        found = [one for one in self.timeline.timed if on_device(one) and one.get("ph") == "X" and wanted(one)]
+        return sorted(found, key=lambda one: one["ts"])
+
+    def kernels(self, *classes: str) -> list[Event]:
+        """Kernels of some classes; all that compute without any."""
+        return self.work(
+            lambda one: (
+                category(one) == "kernel"
+                and (one_class := classify(str(one["name"])).op_class) not in ("collective", "copy")
+                and (not classes or one_class in classes)
+            )
+        )
+
+    def host(self, wanted: Callable[[Event], bool]) -> list[Event]:
+        """Events of the host in order of time."""
+        found = [one for one in self.timeline.timed if not on_device(one) and one.get("ph") == "X" and wanted(one)]
+        return sorted(found, key=lambda one: one["ts"])
+
+    def launches(self) -> dict[Any, Event]:
+        """Calls of the runtime by correlation."""
+        return {correlation(one): one for one in self.host(is_runtime) if correlation(one) is not None}
+
+    def inside(self, moment: int, steps: Iterable[int] | None = None) -> bool:
+        """Whether a moment lies in one of these steps, or in any."""
+        chosen = self.steps if steps is None else [self.steps[i] for i in steps]
+        return any(start <= moment < end for start, end in chosen)
+
+    def insert(self, inserts: Sequence[Insert]) -> None:
+        """Put time in: all that lies across it grows, all that comes later is later."""
+        warp = _warp(inserts)
+        timed = self.timeline.timed
+        starts = warp(np.array([one["ts"] for one in timed], np.int64))
+        ends = warp(np.array([one["ts"] + one.get("dur", 0) for one in timed], np.int64))
+        for one, start, end in zip(timed, starts.tolist(), ends.tolist(), strict=True):
+            one["ts"] = start
+            if "dur" in one:
+                one["dur"] = max(0, end - start)
+        bounds = warp(np.array(self.steps, np.int64).reshape(-1))
+        self.steps = [(int(a), int(b)) for a, b in bounds.reshape(-1, 2)]
+
+    def jitter(self, seed: int, step: float = 0.004, within: float = 0.02) -> None:
+        """Let every step take another time: it as a whole, and each fiftieth of it."""
+        random = np.random.default_rng(seed)
+        inserts: list[Insert] = []
+        for start, end in self.steps:
+            whole = random.normal(0, step)
+            edges = np.linspace(start, end, 51).astype(np.int64).tolist()
+            factors = whole + random.normal(0, within, 50)
+            inserts += [
+                (a, b, int((b - a) * max(-0.5, one))) for a, b, one in zip(edges, edges[1:], factors, strict=False)
+            ]
+        self.insert(inserts)
+
+    def boundaries(self, first: int, last: int, number: int) -> list[int]:
+        """Moments in a stretch at which no activity of a device runs, evenly spread; fewer where there are few."""
+        work = [one for one in self.work() if first <= one["ts"] < last]
+        ends, found = first, []
+        for one in work:
+            if one["ts"] > ends:
+                found.append((ends + one["ts"]) // 2)
+            ends = max(ends, one["ts"] + one["dur"])
+        if not found:
+            return []
+        at = np.linspace(0, len(found) - 1, min(number, len(found))).astype(int)
+        return [found[i] for i in dict.fromkeys(at.tolist())]
+
+    def main_thread(self) -> Event:
+        """A call on the thread that launches most."""
+        calls = [one for one in self.host(is_runtime) if "launch" in str(one["name"]).lower()]
+        threads = [(one["pid"], one["tid"]) for one in calls]
+        most = max(set(threads), key=threads.count)
+        return next(one for one, thread in zip(calls, threads, strict=True) if thread == most)
+
+    def add(self, like: Event, name: str, start: int, dur: int, **changes: Any) -> Event:
+        """Add an event on the track of another one."""
+        event = {**like, "name": name, "ts": start, "dur": dur, "args": {**(like.get("args") or {})}, **changes}
+        self.timeline.events.append(event)
+        return event
+
+    def remove(self, events: Sequence[Event]) -> None:
+        """Drop device activities with their launches and what ties them."""
+        launches = self.launches()
+        gone = {id(one) for one in events}
+        keys = {correlation(one) for one in events}
+        gone |= {id(launches[key]) for key in keys if key in launches}
+        ties = {str(key) for key in keys}
+        self.timeline.events = [
+            one
+            for one in self.timeline.events
+            if id(one) not in gone and not (one.get("ph") in ("s", "f", "t") and str(one.get("id")) in ties)
+        ]
+
+    def save(self, path: Path) -> Path:
+        """Write it."""
+        self.timeline.save(path)
+        return path
+
+
+def correlation(event: Event) -> Any:
+    """What ties a launch to its work."""
+    args = event.get("args") or {}
+    return args.get("correlation", args.get("External id", args.get("external id")))
+
+
+def _steps(source: Path, origin: int) -> list[tuple[int, int]]:
+    """The complete steps of a recording on its devices, in its own times."""
+    with open_trace(source, Options()) as trace:
+        one = trace.rank(trace.ranks[0])
+        steps = Steps.of(one)
+        first = int(one.scalar("SELECT min(ts) FROM spans") or 0)
+        kept = steps.found & ~steps.partial
+        windows = zip(steps.start[kept].tolist(), steps.end[kept].tolist(), strict=True)
+        return [(start - first + origin, end - first + origin) for start, end in windows]
+
+
+def _warp(inserts: Sequence[Insert]) -> Callable[[Any], Any]:
+    """The map of moments that puts time in; a monotone one, linear between its corners."""
+    slopes: dict[int, float] = {}
+    for start, end, extra in inserts:
+        length = max(1, end - start)
+        slopes[start] = slopes.get(start, 0.0) + extra / length
+        slopes[start + length] = slopes.get(start + length, 0.0) - extra / length
+    corners = sorted(slopes)
+    if not corners:
+        return lambda moments: moments
+    shift, slope, shifts = 0.0, 0.0, []
+    for i, corner in enumerate(corners):
+        if i:
+            shift += slope * (corner - corners[i - 1])
+        shifts.append(shift)
+        slope += slopes[corner]
+    return lambda moments: (moments + np.interp(moments, corners, shifts)).round().astype(np.int64)

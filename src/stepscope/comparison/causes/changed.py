@@ -1,0 +1,132 @@
+"""What changed in rows that hold times and calls of both sides: other calls, more of them, or longer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+Row = dict[str, Any]
+
+#: Share of a difference that a group of rows must make up to be what it comes from.
+_MOST: Final = 0.75
+#: Calls or times per call that differ by less than this share are the same.
+_SAME: Final = 0.02
+#: Share of the base's time whose rows must have changed by one factor for that to be said of all, and how near.
+_ALL: Final = 0.9
+_NEAR: Final = 0.04
+#: Names listed of a group, at most, and characters of each.
+_NAMED: Final = 3
+_LONG: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows of both sides together.
+
+    Attributes:
+        name: What they are.
+        rows: Them.
+    """
+
+    name: str
+    rows: tuple[Row, ...]
+
+    def total(self, column: str) -> float:
+        """Sum of a column."""
+        return float(sum(row[column] for row in self.rows))
+
+    @property
+    def diff(self) -> float:
+        """New minus base, ns."""
+        return self.total("new_ns") - self.total("base_ns")
+
+
+def grouped(rows: Sequence[Row], key: Callable[[Row], str]) -> list[RowGroup]:
+    """Rows by key, the largest difference first."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    groups = [RowGroup(name, tuple(members)) for name, members in found.items()]
+    return sorted(groups, key=lambda group: (-abs(group.diff), group.name))
+
+
+def decisive_group(rows: Sequence[Row], keys: Sequence[Callable[[Row], str]]) -> RowGroup | None:
+    """The group that makes up most of the difference, by the first key that has one; None if none has."""
+    whole = sum(row["new_ns"] - row["base_ns"] for row in rows)
+    if not whole:
+        return None
+    for key in keys:
+        first = next(iter(grouped(rows, key)), None)
+        if first is not None and _MOST <= first.diff / whole <= 2 - _MOST:
+            return first
+    return None
+
+
+def common_factor(rows: Sequence[Row]) -> float | None:
+    """By which factor nearly all of the time changed, call by call; None where that is not so."""
+    base = sum(row["base_ns"] for row in rows)
+    both = [row for row in rows if row["base_ns"] and row["new_ns"] and _alike(row["base_count"], row["new_count"])]
+    kept = sum(row["base_ns"] for row in both)
+    if len(both) < _NAMED or kept < _ALL * base:
+        return None
+    factor = sum(row["new_ns"] for row in both) / kept
+    near = sum(row["base_ns"] for row in both if abs(row["new_ns"] / row["base_ns"] / factor - 1) <= _NEAR)
+    return factor if near >= _ALL * base and abs(factor - 1) > _SAME / 2 else None
+
+
+def changed_words(group: RowGroup, name: Callable[[Row], str], calls: str = "calls") -> str:
+    """How a group changed: `batch norm × 1.50`, `53 → 106 calls`, `a → b, c`.
+
+    Args:
+        group: The rows.
+        name: Names of single rows.
+        calls: What rows are counted in.
+    """
+    base_ns, new_ns = group.total("base_ns"), group.total("new_ns")
+    base_count, new_count = group.total("base_count"), group.total("new_count")
+    gone = [row for row in group.rows if row["base_count"] and not row["new_count"]]
+    come = [row for row in group.rows if row["new_count"] and not row["base_count"]]
+    swapped = sum(row["base_ns"] for row in gone), sum(row["new_ns"] for row in come)
+    if min(swapped) > _MOST * max(base_ns, new_ns) / 2:
+        counts = "" if _alike(base_count, new_count) else f", {_number(base_count)} → {_number(new_count)} {calls}"
+        return f"{_listed(gone, name)} → {_listed(come, name)}{counts}"
+    if not base_count:
+        return f"{group.name}: new, {_number(new_count)} {calls}"
+    if not new_count:
+        return f"{group.name}: gone, {_number(base_count)} {calls}"
+    each = (new_ns / new_count) / (base_ns / base_count) if base_ns else 0.0
+    if _alike(base_count, new_count):
+        return f"{group.name} × {each:.2f}"
+    words = f"{group.name}: {_number(base_count)} → {_number(new_count)} {calls}"
+    return f"{words}, each × {each:.2f}" if base_ns and not _alike(each, 1) else words
+
+
+def names_words(group: RowGroup, name: Callable[[Row], str]) -> str:
+    """The names of the rows that make up most of a group's difference."""
+    named = grouped(group.rows, name)
+    whole, reached, found = group.diff, 0.0, []
+    for one in named[:_NAMED]:
+        found.append(short(one.name))
+        reached += one.diff
+        if whole and reached / whole >= _MOST:
+            break
+    return ", ".join(found)
+
+
+def short(name: str) -> str:
+    """A name of at most so many characters."""
+    return name if len(name) <= _LONG else name[: _LONG - 1] + "…"
+
+
+def _listed(rows: Sequence[Row], name: Callable[[Row], str]) -> str:
+    names = dict.fromkeys(short(name(row)) for row in sorted(rows, key=lambda row: -row["base_ns"] - row["new_ns"]))
+    return ", ".join([*names][:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+def _alike(one: float, other: float) -> bool:
+    return abs(one - other) <= _SAME * max(abs(one), abs(other))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value - round(value)) < 0.05 else f"{value:,.1f}"

@@ -1,0 +1,149 @@
+"""What within a part of the step a difference comes from: kernels, copies, collectives, calls of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from stepscope.comparison.causes.changed import (
+    Row,
+    RowGroup,
+    changed_words,
+    common_factor,
+    decisive_group,
+    grouped,
+    names_words,
+    short,
+)
+from stepscope.comparison.parts.charged import BUSY
+from stepscope.comparison.parts.splits import NO_OPERATOR
+from stepscope.comparison.steps.words import part_words
+from stepscope.model.kernel_names import classify
+from stepscope.model.table import Table
+
+#: Tables that causes are found in.
+CAUSE_TABLES: Final = frozenset({"compute_kernels", "exposed_work", "runtime_calls", "api"})
+#: Calls that take device memory from the driver or return it.
+_ALLOCATING: Final = ("malloc", "free", "hostalloc", "memcreate", "memmap")
+#: Operators that make the host wait for a value.
+_READING: Final = ("aten::item", "aten::_local_scalar_dense", "aten::nonzero", "aten::is_nonzero")
+
+
+def inside(part: str, tables: Mapping[str, Table], diff_ns: int) -> str:
+    """What of a part differs, in words; empty if nothing stands out.
+
+    Args:
+        part: As in `step_parts`.
+        tables: The tables of the comparison.
+        diff_ns: By how much the part differs per step.
+    """
+    if part == BUSY[0]:
+        return kernels_words(_rows(tables, "compute_kernels"), "launches")
+    if part in BUSY:
+        listed = [row for row in _rows(tables, "exposed_work") if row["part"] == part]
+        return kernels_words(listed, "calls")
+    if part == "idle.synchronisation":
+        return _waits(tables)
+    if part == "idle.allocation":
+        listed = [
+            row for row in _rows(tables, "runtime_calls") if any(one in row["name"].lower() for one in _ALLOCATING)
+        ]
+        return _largest(listed)
+    if part in ("idle.host_dispatch", "host"):
+        return _host(tables, part, diff_ns)
+    return _detail(tables, part, diff_ns)
+
+
+def kernels_words(rows: Sequence[Row], calls: str) -> str:
+    """What differs among kernels, copies or collectives."""
+    if not rows:
+        return ""
+    factor = common_factor(rows)
+    if factor is not None:
+        return f"all of it × {factor:.2f}"
+    found = decisive_group(rows, (_kernel, _operator, _class, lambda _: "all"))
+    if found is None or found.name == "all":
+        first = grouped(rows, _class)[:2]
+        return "; ".join(_words(group, calls) for group in first if group.diff)
+    # A class says more than an operator where all of it changed.
+    around = [group for group in grouped(rows, _class) if set(map(_key, found.rows)) <= set(map(_key, group.rows))]
+    if around and (common_factor(around[0].rows) is not None or len(around[0].rows) == len(found.rows)):
+        return _words(around[0], calls)
+    return _words(found, calls)
+
+
+def _words(group: RowGroup, calls: str) -> str:
+    label = group.name
+    is_class = all(label == _class(row) for row in group.rows)
+    where = names_words(group, _operator if any(_operator(row) != NO_OPERATOR for row in group.rows) else _kernel)
+    words = changed_words(RowGroup(short(label), group.rows), _kernel, calls)
+    if is_class:
+        kernels = names_words(group, _kernel)
+        where = f"{where}: {kernels}" if where != kernels else kernels
+    return f"{words} ({where})" if where and where != label and where not in words else words
+
+
+def _kernel(row: Row) -> str:
+    return classify(row["kernel"]).short
+
+
+def _operator(row: Row) -> str:
+    return str(row["operator"])
+
+
+def _class(row: Row) -> str:
+    return str(row["op_class"])
+
+
+def _key(row: Row) -> tuple[str, str]:
+    return row["operator"], row["kernel"]
+
+
+def _waits(tables: Mapping[str, Table]) -> str:
+    """Which calls wait more often or longer for the device, and within which operator."""
+    calls = [row for row in _rows(tables, "runtime_calls") if row["category"] == "sync"]
+    words = _largest(calls) or _largest(
+        [row for row in _rows(tables, "runtime_calls") if "memcpy" in row["name"].lower()]
+    )
+    reading = [row for row in _rows(tables, "api") if row["name"] in _READING and row["base_count"] != row["new_count"]]
+    said = _largest(reading)
+    return "; ".join(filter(None, (words, said)))
+
+
+def _largest(rows: Sequence[Row]) -> str:
+    """The row that differs most, in its number of calls if that differs, else in its time."""
+    groups = grouped(rows, lambda row: str(row["name"]))
+    if not groups:
+        return ""
+    counted = max(groups, key=lambda group: abs(group.total("new_count") - group.total("base_count")))
+    if abs(counted.total("new_count") - counted.total("base_count")) >= 0.5:
+        return changed_words(counted, lambda row: str(row["name"]))
+    return changed_words(groups[0], lambda row: str(row["name"])) if groups[0].diff else ""
+
+
+def _host(tables: Mapping[str, Table], part: str, diff_ns: int) -> str:
+    """What the host does longer: the operator or the call of the runtime whose own time differs most."""
+    rows = [
+        {**row, "base_ns": row["base_self_ns"], "new_ns": row["new_self_ns"]} for row in _rows(tables, "api")
+    ] + _rows(tables, "runtime_calls")
+    same = [row for row in rows if (row["new_ns"] - row["base_ns"]) * diff_ns > 0]
+    factor = common_factor([row for row in rows if row["base_ns"]])
+    words = _detail(tables, part, diff_ns)
+    if factor is not None and (factor - 1) * diff_ns > 0:
+        return "; ".join(filter(None, (words, f"all of the host's calls × {factor:.2f}")))
+    found = decisive_group(same, (lambda row: str(row["name"]),))
+    first = found or next(iter(grouped(same, lambda row: str(row["name"]))), None)
+    if first is None or abs(first.diff) < abs(diff_ns) / 4:
+        return words
+    return "; ".join(filter(None, (words, changed_words(first, lambda row: str(row["name"])))))
+
+
+def _detail(tables: Mapping[str, Table], part: str, diff_ns: int) -> str:
+    """The details of a cause of idleness that make up most of its difference."""
+    rows = [row for row in _rows(tables, "step_parts") if row["part"] == part and row["detail"]]
+    ordered = sorted(rows, key=lambda row: -abs(row["diff_ns"]))
+    return part_words(ordered[0]["detail"]) if ordered and ordered[0]["diff_ns"] * diff_ns > 0 else ""
+
+
+def _rows(tables: Mapping[str, Table], name: str) -> list[Row]:
+    return tables[name].records() if name in tables else []

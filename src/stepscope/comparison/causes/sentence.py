@@ -1,0 +1,81 @@
+"""The causes of a difference, and one sentence that says them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from stepscope.comparison.causes.cause import Cause
+from stepscope.comparison.causes.inside import inside
+from stepscope.comparison.comparable import RecordedDifference
+from stepscope.comparison.metrics import MetricShift
+from stepscope.comparison.parts.amounts import Beside
+from stepscope.comparison.verdict import MARGIN, StepTimes
+from stepscope.model.amounts import percent, quantity
+from stepscope.model.table import Table
+
+#: Causes that the sentence says, at most.
+_SAID: Final = 3
+#: Growth of a peak of memory that is said.
+_MEMORY: Final = 0.02
+#: What is said first where it differs: each step does other work then.
+_WORK: Final = ("batch", "model shape", "data type")
+_UNITS: Final = {"step": "step", "host step": "step", "window": "recording"}
+
+
+def causes_of(
+    parts: Sequence[Beside[str]], strict: Mapping[str, float | None], tables: Mapping[str, Table], times: StepTimes
+) -> tuple[Cause, ...]:
+    """The parts that differ by more than 1 % of the base's step, those that do so for sure first.
+
+    Args:
+        parts: The parts of the step.
+        strict: Half of the interval of each with all parts in mind.
+        tables: The tables of the comparison.
+        times: Step times of both sides.
+    """
+    least = MARGIN * max(1, min(times.base_ns, times.new_ns) or max(times.base_ns, times.new_ns))
+    found = []
+    for one in parts:
+        half = strict.get(one.key)
+        if abs(one.diff_ns) < least or half is None:
+            continue
+        low, high = round(one.diff_ns - half), round(one.diff_ns + half)
+        found.append(Cause(one.key, "", one.base_ns, one.new_ns, low, high, abs(one.diff_ns) > half))
+    ordered = sorted(found, key=lambda cause: (not cause.sure, -abs(cause.diff_ns)))
+    return tuple(replace(one, what=inside(one.part, tables, one.diff_ns)) for one in ordered)
+
+
+def sentence(
+    times: StepTimes,
+    causes: Sequence[Cause],
+    metrics: Sequence[MetricShift],
+    different: Sequence[RecordedDifference],
+) -> str:
+    """What the difference comes from, as far as it is certain; empty where nothing is said of times or memory."""
+    said = []
+    work = [one for one in different if (one.what in _WORK and one.tone == "warning") or one.what == "data type"]
+    work = [one for one in work if "unknown" not in (one.base, one.new)]
+    if work:
+        said.append("; ".join(f"{one.what} {one.base} → {one.new}" for one in work))
+    if times.interval is not None and times.interval.method != "identical":
+        said.append(_times(times, causes))
+    peaks = [one for one in metrics if one.name == "peak_memory" and one.base and abs(one.diff / one.base) > _MEMORY]
+    for one in peaks:
+        said.append(
+            f"peak memory {quantity(one.base, 'bytes')} → {quantity(one.new, 'bytes')} "
+            f"({'+' if one.diff > 0 else ''}{percent(one.diff / one.base)})"
+        )
+    return "; ".join(filter(None, said))
+
+
+def _times(times: StepTimes, causes: Sequence[Cause]) -> str:
+    sure = [one for one in causes if one.sure][:_SAID]
+    unit = _UNITS.get(times.unit, "step")
+    step = f"{unit}: within noise; " if times.verdict == "inconclusive" else ""
+    if sure:
+        return step + "; ".join(map(str, sure))
+    if times.verdict in ("faster", "slower") and causes and not times.every:
+        return f"most of it in {causes[0]}, though no part differs for sure"
+    return f"{step}no part of it differs for sure by {percent(MARGIN, 0)} of a {unit}" if step else ""

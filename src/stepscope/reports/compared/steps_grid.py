@@ -1,0 +1,61 @@
+"""How the steps of both sides went: the typical one, all of them, and those that take far longer, side by side."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.comparison.metrics import metric_words
+from stepscope.comparison.result import Comparison
+from stepscope.comparison.steps.figures import StepFigure
+from stepscope.comparison.steps.recorded import RecordedStep
+from stepscope.comparison.steps.words import part_words
+from stepscope.model.amounts import NONE, duration, percent
+from stepscope.reports.blocks import Block, Grid, Heading, Line
+from stepscope.reports.compared.cells import signed
+
+_NAMES: Final = {
+    "typical_step": "typical step", "mean_step": "all steps, mean", "p95_step": "all steps, 95th percentile",
+    "longest_step": "the longest", "throughput": "throughput", "stalls": "slow steps cost each",
+    "usual_step": "steps of the usual kind", "slow_step": "steps of the slow kind", "starting_steps": "the start takes",
+}  # fmt: skip
+#: Steps left out that are named, at most.
+_NAMED: Final = 8
+
+
+def steps_grid(comparison: Comparison) -> tuple[Block, ...]:
+    """The figures of both sides' steps, and the steps that are left out, with their lengths."""
+    steps = comparison.step_time.steps
+    if not steps.figures:
+        return ()
+    headings = (
+        Heading("steps", number=False), Heading("base"), Heading("new"), Heading("growth"),
+        Heading("interval", rank=1), Heading("which, base", number=False, rank=3),
+        Heading("which, new", number=False, rank=2),
+    )  # fmt: skip
+    rows = tuple(_row(one) for one in steps.figures)
+    sides = (("base", steps.base, steps.slow.base.steps), ("new", steps.new, steps.slow.new.steps))
+    left = [line for name, every, slow in sides if (line := _left_out(name, every, slow))]
+    return (Grid(headings, rows, table="step_figures", whole=True), *left)
+
+
+def _row(one: StepFigure) -> tuple[str, ...]:
+    words = [NONE if value is None else metric_words(value, one.unit) for value in (one.base, one.new)]
+    growth = interval = ""
+    if one.base and one.diff is not None:
+        growth = signed(percent(one.diff / one.base))
+        if one.low is not None and one.high is not None:
+            interval = f"{signed(percent(one.low / one.base))} to {signed(percent(one.high / one.base))}"
+    return (_NAMES[one.name], *words, growth, interval, *one.steps)
+
+
+def _left_out(side: str, every: tuple[RecordedStep, ...], slow: tuple[RecordedStep, ...]) -> Line | None:
+    """The steps of a side that are not typical: `new: step 5 182 ms (warm-up, host dispatch)`."""
+    left = [one for one in every if one.role != "typical" or one in slow]
+    if not left:
+        return None
+    words = [
+        f"step {one.step} {duration(one.ns)} ({one.role}{', in ' + part_words(one.at) if one.at else ''})"
+        for one in left[:_NAMED]
+    ]
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    return Line(f"{side}, not among the usual steps: {'; '.join(words)}{more}", tone="info")

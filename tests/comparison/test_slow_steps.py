@@ -1,0 +1,110 @@
+"""Steps that take far longer than the usual ones: stalls, two kinds of steps, and what gates make of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.comparison.gates import growth_limit, judge
+from stepscope.comparison.metrics import metric_shifts
+from stepscope.comparison.noise.modes import chance_of_share, slow_mode
+from stepscope.comparison.steps.recorded import RecordedStep
+from stepscope.comparison.summary import SideFacts, SideSummary
+from stepscope.comparison.verdict import StepTimes, step_times
+
+USUAL = (178, 175, 180, 174, 182, 176)
+
+
+def side(times: tuple[int, ...], roles: dict[int, str] | None = None) -> SideSummary:
+    """Steps of so many ms; those with a role are not typical, and wait for data."""
+    roles = roles or {}
+    steps = tuple(
+        RecordedStep(i, ms * 1_000_000, roles.get(i, "typical"), "", "idle.data_wait" if i in roles else "")
+        for i, ms in enumerate(times)
+    )
+    typical = tuple(one.ns for one in steps if one.role == "typical")
+    facts = SideFacts("a", "kineto", 0, 1, tuple(range(len(times))), "step", 1, "", "")
+    return SideSummary(facts, {}, frozenset(), {"step_time": typical}, {}, steps)
+
+
+def compared(base: SideSummary, new: SideSummary) -> StepTimes:
+    return step_times(base, new)
+
+
+def failed(base: SideSummary, new: SideSummary, gate: str) -> bool:
+    times = compared(base, new)
+    [result] = judge([growth_limit(gate)], metric_shifts(base, new, times.interval, 0.99, times.steps))
+    return result.failed
+
+
+STALL = side((178, 175, 180, 324, 182, 176), {3: "outlier"})
+
+
+def test_a_stall_makes_the_run_slower_though_the_typical_step_is_the_same() -> None:
+    found = compared(side(USUAL), STALL)
+    assert found.verdict == "slower"
+    assert found.every == (177_500_000, 202_500_000)
+    assert "1 of 6 steps takes 146 ms longer, in data wait, none of 6 before" in found.reason
+    assert compared(STALL, side(USUAL)).verdict == "faster"
+
+
+@pytest.mark.parametrize(
+    ("gate", "fails"),
+    [
+        ("step_time>3%", True), ("mean_step>3%", True), ("throughput<3%", True), ("stalls>3%", True),
+        ("p95_step>3%", True), ("typical_step>3%", False), ("step_time>20%", False), ("stalls>20%", False),
+    ],
+)  # fmt: skip
+def test_gates_on_a_new_stall(gate: str, fails: bool) -> None:
+    assert failed(side(USUAL), STALL, gate) is fails
+    assert not failed(STALL, STALL, gate)
+    assert not failed(STALL, side(USUAL), gate)
+
+
+def test_a_stall_on_both_sides_is_none_of_the_new_one() -> None:
+    found = compared(STALL, side((176, 329, 179, 177, 181, 174), {1: "outlier"}))
+    assert found.verdict == "inconclusive"
+    assert not found.steps.slow.sure
+
+
+def test_one_small_stall_of_many_steps_is_no_verdict() -> None:
+    """150 ms once in 50 steps are 1.7 % of them, which may happen to any recording."""
+    times = USUAL * 8
+    found = compared(side(times), side((*times[:20], 324, *times[21:]), {20: "outlier"}))
+    assert found.verdict in ("inconclusive", "same")
+
+
+def test_warm_up_is_told_and_decides_nothing() -> None:
+    found = compared(side(USUAL), side((500, *USUAL[1:]), {0: "warm-up"}))
+    assert found.verdict == "inconclusive"
+    assert [one.step for one in found.steps.slow.new.starting] == [0]
+
+
+def test_steps_of_two_kinds_are_compared_by_kind_and_share() -> None:
+    """Three of six steps take 38 % longer."""
+    two = side((178, 245, 180, 240, 182, 243))
+    found = compared(side(USUAL), two)
+    assert found.verdict == "slower"
+    assert "3 of 6 steps take 62.7 ms longer" in found.reason
+    assert failed(side(USUAL), two, "step_time>3%")
+    kinds = {one.name: (one.base, one.new) for one in found.steps.figures}
+    assert kinds["slow_step"][0] is None
+    assert kinds["slow_step"][1] == pytest.approx(242.67e6, rel=1e-4)
+    assert compared(two, side((179, 244, 181, 241, 177, 246))).verdict in ("inconclusive", "same")
+
+
+def test_all_steps_of_the_slow_kind() -> None:
+    """What every step waited for, half of them no longer do."""
+    found = compared(side((245, 241, 244, 240, 246, 243)), side((178, 245, 180, 240, 182, 243)))
+    assert found.verdict == "faster"
+
+
+def test_slow_modes() -> None:
+    assert slow_mode([100, 140, 101, 141, 99, 139]).tolist() == [False, True] * 3
+    assert not slow_mode([100, 104, 98, 103, 96, 101]).any()
+    assert not slow_mode([100, 200, 101]).any()
+
+
+def test_chance_of_a_share() -> None:
+    """Fisher's tea: 3 of 4 beside 1 of 4."""
+    assert chance_of_share((3, 4), (1, 4)) == pytest.approx(34 / 70)
+    assert chance_of_share((0, 6), (6, 6)) == pytest.approx(2 / 924)
