@@ -7,18 +7,29 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from readers.kineto_text import document, health, names, op, opened, read
 from stepscope.model.sizes import SIZES
 from stepscope.readers.content import from_blocks
-from stepscope.readers.kineto.framing import Framer, gather
+from stepscope.readers.kineto.events import EventReader, layout
 
 pytestmark = pytest.mark.series
 
 MANY = [op(f"n{number}", 10.0 * number) for number in range(400)]
 NAMES = [f"n{number}" for number in range(400)]
 LONG = op("long", 5, args={"text": "y" * 20_000})
+
+
+def names_by_blocks(text: bytes, block: int) -> tuple[EventReader, list[str]]:
+    """Names of all events of a text that is read and scanned in blocks of so many bytes."""
+    blocks = (text[place : place + block] for place in range(0, len(text), block))
+    reader = EventReader(from_blocks(blocks), layout(), block, block)
+    found = []
+    for events in reader:
+        found += events.texts("kind", 2, np.arange(len(events))).to_pylist()
+    return reader, found
 
 
 @pytest.mark.parametrize("between", [" " * 300_000, ", " * 150_000, "\n" * 70 + "," + "\t" * 300_000])
@@ -40,13 +51,9 @@ def test_much_space_within_a_broken_event_is_passed_over(tmp_path: Path) -> None
 def test_an_event_that_is_too_long_costs_that_event(tmp_path: Path, at: int, block: int) -> None:
     text = document(*MANY[:at], LONG, *MANY[at:]).encode()
     with SIZES.changed(event_bytes=10_000):
-        framer = Framer()
-        blocks = (text[place : place + block] for place in range(0, len(text), block))
-        segments = b"".join(bytes(chunk[i]) for chunk in gather(framer.segments(from_blocks(blocks), block))
-                          for i in range(len(chunk)))  # fmt: skip
-        assert framer.lost == 1
-        assert b"yyy" not in segments
-        assert all(name.encode() + b'"' in segments for name in NAMES)
+        reader, found = names_by_blocks(text, block)
+        assert reader.text.lost == 1
+        assert found == NAMES
         with read(text, tmp_path) as trace:
             assert names(trace) == NAMES
             assert health(trace) == {"events-lost": 1}
@@ -60,22 +67,19 @@ def test_an_event_that_is_too_long_and_cut_is_both(tmp_path: Path) -> None:
 
 def test_objects_that_are_no_events_are_passed_over_alike(tmp_path: Path) -> None:
     text = document(*MANY[:200], "{},{}" + ',{"a":1}' * 50, *MANY[200:])
-    for limit in (0, 10_000):
-        with SIZES.changed(short_segments=limit), read(text, tmp_path) as trace:
-            assert names(trace) == NAMES
-            assert health(trace) == {"events-foreign": 52}
+    with read(text, tmp_path) as trace:
+        assert names(trace) == NAMES
+        assert health(trace) == {"events-foreign": 52}
 
 
 @pytest.mark.parametrize("block", [1_000, 1_001, 1_002, 20_000])
 def test_blocks_of_nothing_but_such_objects_lose_none(block: int) -> None:
     text = document(*MANY[:200], "{}," * 30_000 + MANY[200], *MANY[201:]).encode()
-    blocks = (text[place : place + block] for place in range(0, len(text), block))
-    with SIZES.changed(short_segments=10, event_bytes=900):
-        framer = Framer()
-        segments = list(framer.segments(from_blocks(blocks), block))
-    assert framer.lost == 0
-    assert 29_000 < framer.short <= 30_000
-    assert sum(part[index].count(b'"ph"') for part in segments for index in range(len(part))) == len(MANY)
+    with SIZES.changed(event_bytes=900):
+        reader, found = names_by_blocks(text, block)
+    assert reader.text.lost == 0
+    assert reader.text.others == 30_000
+    assert found == NAMES
 
 
 def test_an_event_keeps_the_short_objects_in_its_arguments(tmp_path: Path) -> None:
@@ -127,9 +131,9 @@ def test_what_is_too_large_around_the_events_is_said(tmp_path: Path) -> None:
 
 def test_events_that_begin_late_are_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from stepscope.model.errors import UnusableInputError
-    from stepscope.readers.kineto import framing
+    from stepscope.readers.kineto import event_list
 
-    monkeypatch.setattr(framing, "HEADER_LIMIT", 1 << 20)
+    monkeypatch.setattr(event_list, "HEADER_LIMIT", 1 << 20)
     text = '{"note": "' + "x" * (9 << 20) + f'", "traceEvents": [{", ".join(MANY)}]}}'
     with pytest.raises(UnusableInputError, match="no events begin in its first"), read(text, tmp_path):
         pass

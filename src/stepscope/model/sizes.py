@@ -25,8 +25,7 @@ class Sizes:
         kept_bytes: Results of a large rank above this size are recomputed instead of kept.
         kept_tables: Tables of a report above this size are in files.
         parallel_bytes: Input from which on several recordings are read by processes, which take a while to start.
-        chunk_segments: Events of text parsed together; 16 MiB of a real trace hold some 60,000.
-        short_segments: Objects too short to be events that are still parsed, per 8 MiB of text.
+        chunk_segments: Events of text staged together; 16 MiB of a real trace hold some 60,000.
         event_bytes: Text of one event; those of real traces with long stacks have some 100 kB.
         metadata_bytes: Text around the events that is read as a whole: Python's objects are some twenty times as large.
         sums_bytes: A JSON file of a profiler's sums, which is read as a whole: Python's objects are some seven times as
@@ -50,8 +49,7 @@ class Sizes:
     kept_bytes: int = 16 << 20
     kept_tables: int = 64 << 20
     parallel_bytes: int = 48 << 20
-    chunk_segments: int = 1 << 18
-    short_segments: int = 1 << 16
+    chunk_segments: int = 1 << 16
     event_bytes: int = 4 << 20
     metadata_bytes: int = 16 << 20
     sums_bytes: int = 128 << 20

@@ -205,6 +205,17 @@ class Staging:
         (connection or self.connection).execute(f"COPY ({query}) TO '{target}' {options}")
         self._args_files += 1
 
+    def write_args(self, table: pa.Table) -> None:
+        """Store arguments of events.
+
+        Args:
+            table: Columns `id`, ascending, and `args`.
+        """
+        connection = self.connection.cursor()
+        connection.register("arguments", table)
+        self.add_args("SELECT id, args FROM arguments", connection)
+        connection.close()
+
     def insert(self, table: str, arrow: pa.Table) -> None:
         """Append an Arrow table with the columns of `table`, matched by name."""
         self.connection.register("inserted", arrow)

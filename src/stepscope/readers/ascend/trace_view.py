@@ -5,16 +5,17 @@ The metadata that names an event's process may follow the event.
 
 from __future__ import annotations
 
+import json
 from typing import Final
+
+import numpy as np
+import pyarrow as pa
 
 from stepscope.readers.ascend import gather_trace
 from stepscope.readers.ascend.processes import Process, processes
 from stepscope.readers.content import Damage, content
-from stepscope.readers.kineto.chunk_buffer import ChunkBuffer
-from stepscope.readers.kineto.decode import Decoder
-from stepscope.readers.kineto.framing import Framer, gather
-from stepscope.readers.kineto.parsing import structure
-from stepscope.readers.kineto.texts import chunk_texts
+from stepscope.readers.kineto.events import NONE, EventReader, Events, layout
+from stepscope.readers.kineto.reading import read_events
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
@@ -53,7 +54,7 @@ SELECT i, ts, dur, process, thread, cat, name, a.connection_id, a.correlation_id
 FROM (
     SELECT i, ts, CASE WHEN ph = 'X' THEN dur END AS dur, process, thread, cat, name,
         args::VARCHAR AS args, (args->>'$."task type"') AS part_type,
-        json_transform(args, {structure(dict(_ARGS))}) AS a
+        json_transform(args, '{json.dumps(_ARGS)}') AS a
     FROM parsed WHERE is_span
 )
 """
@@ -73,7 +74,7 @@ _INPUTS: Final = f"""
 INSERT INTO ascend_inputs
 SELECT i, a."Input Dims", a."Input type", a."Call stack", a."Module Hierarchy", a."Sequence number", a."Fwd thread id"
 FROM (
-    SELECT i, json_transform(args, {structure(dict(_INPUT_ARGS))}) AS a
+    SELECT i, json_transform(args, '{json.dumps(_INPUT_ARGS)}') AS a
     FROM parsed WHERE is_span AND cat = 'cpu_op' AND args IS NOT NULL
 )
 """
@@ -102,56 +103,77 @@ WHERE ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL AND kv.key <> 'acc_id'
 """
 
 
+#: What an event has beside its arguments; `key` is common to both ends of a flow.
+_PARSED_TABLE: Final = (
+    "CREATE TEMP TABLE parsed (i BIGINT, ph VARCHAR, ts BIGINT, dur BIGINT, is_span BOOLEAN, process VARCHAR, "
+    "thread VARCHAR, cat VARCHAR, name VARCHAR, key VARCHAR, args JSON)"
+)
+
+
 class _TraceStager:
-    """Gather the events of chunks in `parsed`."""
+    """Gather events."""
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
-        for statement in (_SPANS_TABLE, _FLOWS_TABLE, _SAMPLES_TABLE):
+        for statement in (_SPANS_TABLE, _FLOWS_TABLE, _SAMPLES_TABLE, _PARSED_TABLE):
             staging.connection.execute(statement)
 
-    def __call__(self, buffer: ChunkBuffer) -> None:
-        """Gather the buffer's chunk."""
-        buffer.statements.show("parsed", buffer.parsed.table)
+    def __call__(self, events: Events) -> None:
+        """Gather a batch."""
+        connection = self._staging.connection
+        self._staging.insert("parsed", _parsed(events))
         for statement in (_SPANS, _INPUTS, _FLOWS, _SAMPLES):
-            buffer.statements.run(statement)
-        self._staging.add_args(_PLAIN_ARGS, buffer.statements.connection)
+            connection.execute(statement)
+        self._staging.add_args(_PLAIN_ARGS, connection)
+        connection.execute("TRUNCATE parsed")
+
+
+def _parsed(events: Events) -> pa.Table:
+    every = np.arange(len(events))
+    is_flow = np.isin(events.phase, list(b"stf"))
+    ph, cat, name = (events.texts("kind", position, every) for position in range(3))
+    process, thread = (events.identities("where", position, every) for position in range(2))
+    return pa.table(
+        {
+            "i": events.ids, "ph": ph, "ts": pa.array(events.ts, mask=events.ts == NONE),
+            "dur": pa.array(events.dur, mask=events.dur == NONE), "is_span": events.is_span, "process": process,
+            "thread": thread, "cat": cat.fill_null(""), "name": name.fill_null(""),
+            "key": pa.compute.if_else(pa.array(is_flow), events.keys(every), None), "args": events.args(every),
+        }
+    )  # fmt: skip
 
 
 def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str, Process]:
     """Gather every readable event of a trace; returns the processes by id in the trace."""
     damage = Damage()
-    framer = Framer()
-    with content(source, damage, progress) as read, Decoder(staging, _TraceStager(staging)) as decoder:
-        for chunk in gather(framer.segments(read)):
-            decoder.add(chunk, chunk_texts(chunk))
-        decoder.finish()
-    _observe(staging, source.path.name, framer, decoder, damage)
-    found = processes(staging, decoder.metadata)
+    with content(source, damage, progress) as read:
+        reader = read_events(read, layout(), _TraceStager(staging))
+    _observe(staging, source.path.name, reader, damage)
+    found = processes(staging, reader.metadata)
     gather_trace.gather(staging, found)
     return found
 
 
-def _observe(staging: Staging, name: str, framer: Framer, decoder: Decoder, damage: Damage) -> None:
-    mender = decoder.mender
+def _observe(staging: Staging, name: str, reader: EventReader, damage: Damage) -> None:
+    mender = reader.text.mender
     damage.observe(staging)
     staging.observe(
         "events-repaired", "info", mender.repaired, f"events of {name} had broken JSON and were mended",
         "none for times; mended names may differ from the originals by a character",
     )  # fmt: skip
     staging.observe(
-        "events-lost", "error", mender.lost + framer.lost,
+        "events-lost", "error", mender.lost + reader.text.lost,
         f"stretches of {name} could not be read as events", "they are missing from every number",
     )  # fmt: skip
     staging.observe(
-        "events-untimed", "warning", decoder.untimed, f"events of {name} have no number as their start time",
+        "events-untimed", "warning", reader.untimed, f"events of {name} have no number as their start time",
         "they are missing from every number",
     )  # fmt: skip
     staging.observe(
-        "file-unreadable", "warning", int(not decoder.events), f"{name} holds no event that can be read",
+        "file-unreadable", "warning", int(not reader.events), f"{name} holds no event that can be read",
         "operators, calls and device work are missing except those in tables",
     )  # fmt: skip
-    if decoder.events and (mender.cut or mender.trailer is None):
+    if reader.events and (mender.cut or mender.trailer is None):
         staging.observe(
             "truncated", "error", 1, f"{name} ends in the middle: its analysis was interrupted",
             "events are missing, and sums are lower bounds; run torch_npu.profiler.profiler.analyse on the raw data",

@@ -51,6 +51,38 @@ WHERE raw_kernels.event = e.id AND n.name = 'hipExtModuleLaunchKernel' AND l.id 
     AND len(raw_kernels.grid) = 3 AND len(block) = 3 AND list_min(block) > 0
 """
 
+_DESCRIPTION: Final = {
+    "Collective name": "VARCHAR",
+    "Process Group Name": "VARCHAR",
+    "Process Group ID": "VARCHAR",
+    "Process Group Ranks": "VARCHAR",
+    "Group size": "INTEGER",
+    "In msg nelems": "BIGINT",
+    "Out msg nelems": "BIGINT",
+    "dtype": "VARCHAR",
+    "seq": "BIGINT",
+    "Src Rank": "INTEGER",
+    "Dst Rank": "INTEGER",
+}
+
+#: Collectives are described by their device work, or by the host operator that launched it. (Names of fields ignore
+#: case, so that "Seq" is looked up apart.)
+_DESCRIBED: Final = f"""
+SELECT event, a."Collective name", coalesce(a."Process Group Name", a."Process Group ID"), a."Process Group Ranks",
+    a."Group size", a."In msg nelems", a."Out msg nelems", a.dtype, coalesce(a.seq, try_cast(args->>'$.Seq' AS BIGINT)),
+    a."Src Rank", a."Dst Rank"
+FROM (SELECT *, json_transform(args, '{json.dumps(_DESCRIPTION)}') AS a FROM kineto_described)
+WHERE a."Collective name" <> 'wait' ORDER BY event
+"""
+
+_SERIES: Final = """
+CREATE TEMP TABLE kineto_counters AS
+SELECT ts, pid, name, kv.key AS series, try_cast(kv.value AS DOUBLE) AS value
+FROM kineto_samples, unnest(
+    CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args::JSON AS MAP(VARCHAR, VARCHAR))) END
+) AS u(kv)
+"""
+
 _HAS_GRIDS_SQL: Final = "SELECT count(*) > 0 FROM names WHERE name = 'hipExtModuleLaunchKernel'"
 
 
@@ -70,19 +102,16 @@ def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
         add_pairs(staging)
     if staging.may_have("raw_kernels") and staging.one(_HAS_GRIDS_SQL) == (True,):
         staging.connection.execute(_GRIDS_IN_THREADS)
-    if staging.may_have("kineto_collectives"):
+    if staging.may_have("kineto_described"):
         _stage_collectives(staging)
     _stage_flows(staging)
-    if staging.may_have("kineto_counters"):
+    if staging.may_have("kineto_samples"):
         _stage_counters(staging)
     _label_tracks(staging, metadata)
 
 
 def _stage_collectives(staging: Staging) -> None:
-    rows = staging.connection.execute(
-        'SELECT event, collective, "group", ranks, size, elements_in, elements_out, dtype, seq, src, dst '
-        "FROM kineto_collectives ORDER BY event"
-    ).fetchall()
+    rows = staging.connection.execute(_DESCRIBED).fetchall()
     columns: dict[str, list[Any]] = {
         name: [] for name in ("event", "group", "seq", "collective", "bytes", "dtype", "world_size", "ranks", "peer")
     }
@@ -138,6 +167,7 @@ def _stage_flows(staging: Staging) -> None:
 
 def _stage_counters(staging: Staging) -> None:
     connection = staging.connection
+    connection.execute(_SERIES)
     found = connection.execute("SELECT DISTINCT pid, name FROM kineto_counters ORDER BY 1, 2").fetchall()
     if found:
         connection.execute("CREATE TEMP TABLE numbered (pid VARCHAR, name VARCHAR, track INTEGER)")

@@ -1,20 +1,26 @@
-"""Repair segments that are no events: mend them, or join segments of a split event."""
+"""Repair text that does not parse as an event: mend it, or join parts of an event that was cut."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from stepscope.model.sizes import SIZES
-from stepscope.readers.kineto.framing import EVENT_LIMIT, Chunk, unblanked
 from stepscope.readers.kineto.mends import MENDS, SEPARATOR, clean_all
 from stepscope.readers.kineto.repair import Reading, read_cleaned, repair
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Tells of JSON texts which are events: objects with a phase.
 EventCheck = Callable[[Sequence[bytes]], Sequence[bool]]
 
+#: Longest text of joined segments of one event.
+_EVENT_LIMIT: Final = 64 << 20
+_SEPARATORS: Final = b" \t\r\n,"
 _KEY_FIRST: Final = re.compile(rb'\s*\{\s*"[^"\\]*"\s*:')
 _PHASE: Final = re.compile(rb'"ph"\s*:')
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
@@ -27,30 +33,60 @@ _ATTEMPTS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """Consecutive segments read as one text: `first` is the id of the first one, `stop` follows the last."""
+class Chunk:
+    """Consecutive segments of text: events, and between them text that is none.
 
-    first: int
+    Attributes:
+        text: Their text.
+        starts: Where each segment starts in it, ascending, and its end.
+        odd: Index of every segment that is no event, and whether it is JSON at all; ascending.
+        dropped: Indices of segments that are left out.
+        last: Whether the recording ends with it.
+    """
+
+    text: bytes
+    starts: list[int]
+    odd: dict[int, bool]
+    dropped: Collection[int]
+    last: bool
+
+    @classmethod
+    def of(
+        cls, text: bytes, start: NDArray[np.int32], broken: NDArray[np.bool_], dropped: Sequence[int], last: bool
+    ) -> Chunk:
+        """The segments that start at `start`, and what stands before the first of them."""
+        starts, odd = start.tolist(), dict.fromkeys(broken.nonzero()[0].tolist(), False)
+        if text[: starts[0] if starts else len(text)].strip(_SEPARATORS):
+            odd = {0: True} | {index + 1: False for index in odd}
+            starts, dropped = [0, *starts], [index + 1 for index in dropped]
+        elif starts:
+            starts[0] = 0
+        return cls(
+            text,
+            [*starts, len(text)] if starts else [0],
+            {i: odd[i] for i in odd if i not in set(dropped)},
+            set(dropped),
+            last,
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, index: int) -> bytes:
+        return self.text[self.starts[index] : self.starts[index + 1]]
+
+    def joined(self, index: int, stop: int) -> bytes:
+        """The text of the segments from `index` to before `stop`."""
+        return self.text[self.starts[index] : self.starts[stop]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Consecutive segments read as one text: from `index`, which is -1 if it began in an earlier chunk, to `stop`."""
+
     index: int
     stop: int
     reading: Reading
-
-
-@dataclass(slots=True)
-class Mended:
-    """Replacements of some segments of a chunk.
-
-    Attributes:
-        excluded: Indices of the segments to leave out.
-        ids: Ids of the replacing events.
-        texts: Texts of these events.
-        shifts: (index, n): ids of segments from this index on increase by n, if more events than segments were found.
-    """
-
-    excluded: list[int] = field(default_factory=list)
-    ids: list[int] = field(default_factory=list)
-    texts: list[bytes] = field(default_factory=list)
-    shifts: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Mender:
@@ -65,7 +101,7 @@ class Mender:
 
     def __init__(self, check: EventCheck) -> None:
         self._check = check
-        self._held: tuple[int, list[bytes]] | None = None
+        self._held: list[bytes] | None = None
         self._patience, self._attempts = _PATIENCE, _ATTEMPTS
         self.repaired = 0
         self.lost = 0
@@ -77,36 +113,31 @@ class Mender:
         """Whether a chunk must be passed to `mend` even if all of its segments are events."""
         return self._held is not None or self.trailer is not None
 
-    def mend(self, chunk: Chunk, first: int, odd: dict[int, bool]) -> Mended:
-        """Read the odd segments of a chunk.
-
-        Args:
-            chunk: The chunk.
-            first: Id of its first segment.
-            odd: Index of every segment that is no event, in ascending order, and whether it is JSON at all.
-        """
+    def mend(self, chunk: Chunk) -> bytes:
+        """The events of a chunk as text, each of which parses; what can't be mended is left out."""
         self._patience, self._attempts = _PATIENCE, _ATTEMPTS
-        broken = [index for index, is_json in odd.items() if not is_json]
+        broken = [index for index, is_json in chunk.odd.items() if not is_json]
         fixed = self._mend_alone(chunk, broken)
-        left = {index: is_json for index, is_json in odd.items() if index not in fixed}
-        runs = list(self._runs(chunk, first, left))
+        left = {index: is_json for index, is_json in chunk.odd.items() if index not in fixed}
+        runs = list(self._runs(chunk, left))
         last_event = _last_event(chunk, left, runs)
         if self.trailer is not None:
             if last_event < 0:
                 if len(self.trailer) <= SIZES.metadata_bytes:  # more is not read
-                    self.trailer += _text(chunk, 0, len(chunk)).decode("utf-8", "replace")
-                return Mended(broken)
+                    self.trailer += chunk.text.decode("utf-8", "replace")
+                return b""
             # The apparent end of the list was inside an event.
             self.trailer = None
             self.lost += 1
         runs = self._up_to_end(chunk, runs, last_event)
         self._count(chunk, runs, len(fixed))
-        return self._result(first, broken, fixed, runs)
+        return self._result(chunk, fixed, runs)
 
     def _mend_alone(self, chunk: Chunk, bad: list[int]) -> dict[int, bytes]:
         """Mend all segments together, with increasingly invasive mends; returns those that became events."""
         fixed: dict[int, bytes] = {}
-        segments = [(index, segment) for index, segment in zip(bad, chunk.take(bad), strict=True) if _is_alone(segment)]
+        texts_of = ((index, chunk[index].strip(_SEPARATORS)) for index in bad)
+        segments = [(index, segment) for index, segment in texts_of if _is_alone(segment)]
         bad = [index for index, _ in segments]
         texts = [segment for _, segment in segments]
         for mend in (None, *MENDS):
@@ -122,49 +153,48 @@ class Mender:
             bad = [index for index, ok in zip(bad, good, strict=True) if not ok]
         return fixed
 
-    def _runs(self, chunk: Chunk, first: int, left: dict[int, bool]) -> Iterator[_Run]:
+    def _runs(self, chunk: Chunk, left: dict[int, bool]) -> Iterator[_Run]:
         """Read the remaining segments, joining those of a split event."""
         position = 0
         if self._held is not None:
-            held_first, segments = self._held
             stop = _extent(chunk, 0, left)
-            segments = [*segments, *(chunk[i] for i in range(stop))]
-            if stop == len(chunk) and not chunk.last and sum(map(len, segments)) < EVENT_LIMIT:
-                self._held = (held_first, segments)
+            segments = [*self._held, chunk.joined(0, stop)]
+            if stop == len(chunk) and not chunk.last and sum(map(len, segments)) < _EVENT_LIMIT:
+                self._held = segments
                 return
             self._held = None
-            yield _Run(held_first, -1, stop, _joined(segments) or repair(segments[0]))
+            yield _Run(-1, stop, _joined(segments) or repair(segments[0]))
             position = stop
         for index in [index for index, is_json in left.items() if not is_json and index >= position]:
             if index >= position:
-                run = self._run_at(chunk, first, index, left)
+                run = self._run_at(chunk, index, left)
                 if run is None:
                     return
                 position = run.stop
                 yield run
 
-    def _run_at(self, chunk: Chunk, first: int, index: int, left: dict[int, bool]) -> _Run | None:
+    def _run_at(self, chunk: Chunk, index: int, left: dict[int, bool]) -> _Run | None:
         """The run that starts with a broken segment; None if it may continue in the next chunk."""
-        segment = unblanked(chunk[index])
+        segment = chunk[index]
         reading = read_cleaned(segment)
         stop = _extent(chunk, index + 1, left) if self._patience > 0 else index + 1
         if reading.open and index + 1 < stop < len(chunk):
             # The common case: an event that holds a list of objects.
-            whole = read_cleaned(_text(chunk, index, stop))
+            whole = read_cleaned(chunk.joined(index, stop))
             if whole.events and not whole.gaps:
-                return _Run(first + index, index, stop, whole)
+                return _Run(index, stop, whole)
         if reading.gaps and self._attempts > 0:
             reading = repair(segment)
             self._attempts -= bool(reading.lost)
         if reading.open:
             if stop == len(chunk) and not chunk.last:
-                self._held = (first + index, [chunk[i] for i in range(index, stop)])
+                self._held = [chunk.joined(index, stop)]
                 return None
-            joined = _joined([chunk[i] for i in range(index, stop)])
+            joined = _joined([segment, chunk.joined(index + 1, stop)]) if index + 1 < stop else None
             if joined is not None and (not joined.open or stop == len(chunk)):
-                return _Run(first + index, index, stop, joined)
-            self._patience -= sum(len(chunk[i]) for i in range(index, stop))
-        return _Run(first + index, index, index + 1, reading)
+                return _Run(index, stop, joined)
+            self._patience -= chunk.starts[stop] - chunk.starts[index]
+        return _Run(index, index + 1, reading)
 
     def _up_to_end(self, chunk: Chunk, runs: list[_Run], last_event: int) -> list[_Run]:
         """The runs up to the end of the event list, if that is among them."""
@@ -172,7 +202,7 @@ class Mender:
             if run.reading.rest is None:
                 continue
             if run.stop > last_event:
-                following = _text(chunk, run.stop, len(chunk))
+                following = chunk.joined(run.stop, len(chunk))
                 self.trailer = run.reading.rest + following.decode("utf-8", "replace")
                 return runs[: number + 1]
             self.lost += not run.reading.lost and bool(run.reading.rest.strip(" ,]}"))
@@ -189,26 +219,23 @@ class Mender:
                 self.cut = self.cut or at_end
                 self.lost += not at_end
 
-    def _result(self, first: int, broken: list[int], fixed: dict[int, bytes], runs: list[_Run]) -> Mended:
-        result = Mended(broken)
+    def _result(self, chunk: Chunk, fixed: dict[int, bytes], runs: list[_Run]) -> bytes:
+        """The text of a chunk with what is used instead of some of its segments."""
+        instead: dict[int, list[bytes]] = {index: [] for index in (*chunk.odd, *chunk.dropped)}
+        instead |= {index: [text] for index, text in fixed.items()}
         texts = [[text.encode("utf-8", "replace") for text in run.reading.events] for run in runs]
-        # Python's parser accepts a little more than DuckDB's.
+        # Python's parser accepts a little more than the scanner.
         good = iter(self._check([text for found in texts for text in found]))
+        before: list[bytes] = []
         for run, found in zip(runs, texts, strict=True):
-            result.excluded += range(max(run.index, 0), run.stop)
             events = [text for text in found if next(good)]
             self.lost += len(found) - len(events)
-            start = run.first if run.index < 0 else run.first + _shift(result, run.index)
-            result.ids += range(start, start + len(events))
-            result.texts += events
-            surplus = len(events) - (first + run.stop - run.first)
-            if surplus > 0:
-                result.shifts.append((run.stop, surplus))
-        result.ids += [first + index for index in fixed]
-        if result.shifts and fixed:
-            result.ids[-len(fixed) :] = [first + index + _shift(result, index) for index in fixed]
-        result.texts += fixed.values()
-        return result
+            instead |= {index: [] for index in range(max(run.index, 0), run.stop)}
+            if run.index < 0:
+                before = events
+            else:
+                instead[run.index] = events
+        return b",\n".join((*before, *_replaced(chunk, instead)))
 
 
 def _is_alone(segment: bytes) -> bool:
@@ -236,7 +263,7 @@ def _joined(segments: list[bytes]) -> Reading | None:
     """The reading of segments joined to one text; None if they don't belong together."""
     if len(segments) == 1:
         return None
-    reading = repair(b"".join(unblanked(segment) for segment in segments))
+    reading = repair(b"".join(segments))
     return reading if not reading.lost and (reading.events or reading.open) else None
 
 
@@ -246,10 +273,11 @@ def _last_event(chunk: Chunk, left: dict[int, bool], runs: list[_Run]) -> int:
     return max(found, next((index for index in range(len(chunk) - 1, -1, -1) if index not in left), -1))
 
 
-def _text(chunk: Chunk, index: int, stop: int) -> bytes:
-    """The text of the segments from `index` to before `stop`."""
-    return b"".join(unblanked(chunk[i]) for i in range(index, stop))
-
-
-def _shift(result: Mended, index: int) -> int:
-    return sum(surplus for start, surplus in result.shifts if start <= index)
+def _replaced(chunk: Chunk, instead: dict[int, list[bytes]]) -> Iterator[bytes]:
+    """The segments in order, some of them replaced."""
+    done = 0
+    for index in sorted(instead):
+        yield chunk.joined(done, index)
+        yield from instead[index]
+        done = index + 1
+    yield chunk.joined(done, len(chunk))

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections.abc import Iterator
 from typing import Any, Final
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage, content
-from stepscope.readers.kineto.decode import Decoder
+from stepscope.readers.kineto.event_list import HEADER_LIMIT
+from stepscope.readers.kineto.events import EventReader
 from stepscope.readers.kineto.finish import finish
-from stepscope.readers.kineto.framing import HEADER_LIMIT, Chunk, Framer, gather
 from stepscope.readers.kineto.inputs import CHROME_NAME, NAME
 from stepscope.readers.kineto.metadata import PARTIAL, add_devices, add_groups, attributes, integer, parse_metadata
-from stepscope.readers.kineto.sql import parse_sql
-from stepscope.readers.kineto.stage import Stager
-from stepscope.readers.kineto.texts import Texts, chunk_texts
+from stepscope.readers.kineto.reading import read_events
+from stepscope.readers.kineto.stage import LAYOUT, Stager
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
-
-_Framed = tuple[Chunk, Texts]
 
 
 def read(source: Source, staging: Staging, progress: Progress, block_bytes: int, chunk_bytes: int) -> Recording:
     """Stage every event that can be read, in blocks and chunks of these sizes."""
     damage = Damage()
-    framer = Framer()
-    with (
-        content(source, damage, progress, block_bytes) as read,
-        Decoder(staging, Stager(staging), parse_sql, framer.reuse) as decoder,
-    ):
-        for chunk, texts in _in_background(_laid_out(gather(framer.segments(read, block_bytes), chunk_bytes))):
-            decoder.add(chunk, texts)
-        decoder.finish()
-    _observe(staging, framer, decoder, damage)
-    metadata, whole = parse_metadata(framer.header, decoder.mender.trailer or "")
+    with content(source, damage, progress, block_bytes) as read_block:
+        reader = read_events(read_block, LAYOUT, Stager(staging), block_bytes, chunk_bytes)
+    text, mender = reader.text.list, reader.text.mender
+    _observe(staging, reader, damage)
+    metadata, whole = parse_metadata(text.header, mender.trailer or "")
     staging.observe(
         "metadata-damaged", "warning", int(not whole), "what the recording says beside its events is broken",
         "rank, devices or process groups may be missing",
@@ -46,13 +35,13 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
         f"the recording is not whole: {str(metadata.get(PARTIAL))[:200]}",
         "the last step may be cut, or only the marks of steps are there; record again to see all",
     )  # fmt: skip
-    if not framer.found or not decoder.events:
-        none = f"no events begin in its first {HEADER_LIMIT >> 20} MiB" if framer.late else "it holds no trace events"
+    if not text.found or not reader.events:
+        none = f"no events begin in its first {HEADER_LIMIT >> 20} MiB" if text.late else "it holds no trace events"
         reason = damage.messages[0] if damage.messages else none
         raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
     add_devices(staging, metadata)
     add_groups(staging, metadata)
-    finish(staging, decoder.metadata)
+    finish(staging, reader.metadata)
     info = metadata.get("distributedInfo")
     info = info if isinstance(info, dict) else {}
     return Recording(
@@ -83,74 +72,32 @@ def _is_other(staging: Staging, metadata: dict[str, Any]) -> bool:
     return other
 
 
-def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage) -> None:
+def _observe(staging: Staging, reader: EventReader, damage: Damage) -> None:
+    mender = reader.text.mender
     damage.observe(staging)
     staging.observe(
-        "events-repaired", "info", decoder.mender.repaired, "events had broken JSON and were mended",
+        "events-repaired", "info", mender.repaired, "events had broken JSON and were mended",
         "none for times; mended names may differ from the originals by a character",
     )  # fmt: skip
     staging.observe(
-        "events-lost", "error", decoder.mender.lost + framer.lost,
+        "events-lost", "error", mender.lost + reader.text.lost,
         "stretches of text could not be read as events", "they are missing from every number",
     )  # fmt: skip
     staging.observe(
-        "events-untimed", "warning", decoder.untimed, "events have no number as their start time",
+        "events-untimed", "warning", reader.untimed, "events have no number as their start time",
         "they are missing from every number",
     )  # fmt: skip
     staging.observe(
-        "durations-missing", "warning", decoder.endless, "intervals have no number as their duration",
+        "durations-missing", "warning", reader.endless, "intervals have no number as their duration",
         "they count as events of no duration",
     )  # fmt: skip
     staging.observe(
-        "events-foreign", "info", decoder.foreign + framer.short,
+        "events-foreign", "info", reader.foreign,
         "events are of kinds that are not read (async, samples)",
         "none for numbers of steps, operators and device work",
     )  # fmt: skip
-    if decoder.mender.cut or (decoder.mender.trailer is None and not framer.bare):
+    if mender.cut or (mender.trailer is None and not reader.text.list.bare):
         staging.observe(
             "truncated", "error", 1, "the recording ends in the middle",
             "later events are missing, and sums are lower bounds; write the trace again with enough disk space",
         )  # fmt: skip
-
-
-def _laid_out(chunks: Iterator[Chunk]) -> Iterator[_Framed]:
-    """Chunks with their texts as views for the parser, laid out in the framer's thread."""
-    for chunk in chunks:
-        texts = chunk_texts(chunk)
-        texts.lay_out()
-        yield chunk, texts
-
-
-def _in_background(chunks: Iterator[_Framed]) -> Iterator[_Framed]:
-    """Run the framer one chunk ahead in a background thread."""
-    ready: queue.Queue[_Framed | BaseException | None] = queue.Queue(maxsize=1)
-    stopped = threading.Event()
-
-    def put(item: _Framed | BaseException | None) -> bool:
-        while not stopped.is_set():
-            try:
-                ready.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-    def run() -> None:
-        try:
-            for item in chunks:
-                if not put(item):
-                    return
-            put(None)
-        except BaseException as error:
-            put(error)
-
-    thread = threading.Thread(target=run, name="stepscope-framer", daemon=True)
-    thread.start()
-    try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        stopped.set()
-        thread.join()

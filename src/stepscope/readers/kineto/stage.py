@@ -1,7 +1,8 @@
-"""Stage parsed events, interpreting Kineto's categories and arguments."""
+"""Stage events, interpreting Kineto's categories and arguments."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,11 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.model.categories import CATEGORIES
-from stepscope.readers.kineto import sql, work_sql
-from stepscope.readers.kineto.chunk_buffer import NONE, ChunkBuffer, column
+from stepscope.readers.kineto import values, work
 from stepscope.readers.kineto.event_kinds import EventKinds
-from stepscope.readers.kineto.interned import Interned
-from stepscope.readers.kineto.slices import Slices, string_slices
+from stepscope.readers.kineto.events import NONE, Events, layout
 from stepscope.store.inputs import TEXT_COLUMNS
 from stepscope.store.staging import Staging
 
@@ -21,184 +20,220 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CATEGORIES: Final = pa.array(CATEGORIES)
+#: What tells a device queue, in the order in which it counts.
+_QUEUES: Final = ("stream", "sycl queue", "l0 queue")
+#: Texts that operators may be recorded with; traces of the first generation spell the first one otherwise.
+_INPUTS: Final = ("Input Dims", "Input dims", "Input type", "Input Strides", "Concrete Inputs", "Call stack",
+                  "Module Hierarchy")  # fmt: skip
+_OF_MEMORY: Final = ("Device Type", "Device Id", "Addr", "Bytes", "Total Allocated", "Total Reserved")
+#: Categories of traces so old that they write "external id" in lower case.
+_OLD: Final = frozenset({"Runtime", "Kernel", "Memcpy", "Memset"})
+
+LAYOUT: Final = layout(
+    ("device", *_QUEUES, "Collective name", *_INPUTS, *work.TEXTS),
+    ("correlation", "External id", "external id", "Sequence number", "Fwd thread id", *work.INTEGERS, *_OF_MEMORY),
+    {
+        "kind": ("ph", "cat", "name", "Collective name"),
+        "where": ("pid", "tid", "device", *_QUEUES),
+        "inputs": _INPUTS,
+        "work": work.TEXTS,
+    },
+)
+
+#: What is staged only when all events are known.
+_TABLES: Final = (
+    "CREATE TABLE kineto_described (event BIGINT, on_device BOOLEAN, args VARCHAR)",
+    "CREATE TABLE kineto_flows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, pid VARCHAR, tid VARCHAR)",
+    "CREATE TABLE kineto_samples (ts BIGINT, pid VARCHAR, name VARCHAR, args VARCHAR)",
+    "CREATE TABLE kineto_ends (i BIGINT, ph VARCHAR, ts BIGINT, pid VARCHAR, tid VARCHAR, cat VARCHAR, name VARCHAR)",
+)
 
 
 class Stager:
-    """Stages the events of a trace, chunk by chunk."""
+    """Stages the events of a trace, batch by batch."""
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
-        self._names = EventKinds(staging)
-        self._tracks = Interned()
-        self._track_ids = np.zeros(0, np.int32)
-        self._inputs = Interned()
-        for statement in sql.TABLES:
+        self._kinds = EventKinds(staging)
+        self._inputs: dict[bytes, int] = {}
+        for statement in _TABLES:
             staging.connection.execute(statement)
 
-    def __call__(self, buffer: ChunkBuffer) -> None:
-        """Stage the buffer's chunk."""
-        parsed, names = buffer.parsed, self._names
-        span = np.flatnonzero(parsed.is_span)
-        name = self._name_numbers(buffer, span)
-        if (ours := names.ours[name]).any():
-            parsed.is_span[span[ours]] = False
-            span, name = span[~ours], name[~ours]
-        tracks = self._track_numbers(buffer, span, names.on_device[name])
-        args = _arguments(buffer)
-        category = names.categories.take(name)
-        correlation = column(parsed.table, "correlation").take(span)
-        external = column(parsed.table, "external_id").take(span)
-        dur = np.where(parsed.phase.take(span) == ord("X"), parsed.dur.take(span), NONE)
+    def __call__(self, events: Events) -> None:
+        """Stage a batch."""
+        pairs = self._kinds.numbers(events.rows.combined["kind"])
+        events.is_span[self._kinds.ours[pairs]] = False
+        span = np.flatnonzero(events.is_span)
+        pair = pairs[span]
+        correlation = events.unsigned("correlation")[span]
+        self._stage_events(events, span, pair, correlation)
+        self._stage_collectives(events, span, pair)
+        chosen = np.flatnonzero(self._kinds.is_work[pair])
+        if chosen.size:
+            work.stage_work(self._staging, events, span[chosen], self._kinds, pair[chosen])
+        self._stage_inputs(events, span[self._kinds.with_inputs[pair]])
+        self._stage_allocations(events)
+        self._stage_flows(events, pairs, with_launches=bool(np.any(correlation[chosen] <= 0)))
+        self._stage_points(events)
+        rows = np.flatnonzero((events.is_span | (events.phase == ord("B"))) & events.has_args())
+        self._staging.write_args(pa.table({"id": events.ids[rows], "args": events.args(rows)}))
+
+    def _stage_events(
+        self, events: Events, span: NDArray[np.int64], pair: NDArray[np.int64], correlation: NDArray[np.int64]
+    ) -> None:
+        kinds = self._kinds
+        dur = np.where(events.phase[span] == ord("X"), events.dur[span], NONE)
+        category = pa.DictionaryArray.from_arrays(pa.array(kinds.categories[pair]), _CATEGORIES)
         self._insert(
-            buffer, sql.EVENTS, "spans",
-            id=parsed.ids.take(span), ts=parsed.ts.take(span), dur=_nullable(dur), track=tracks,
-            name_id=names.name_ids.take(name),
-            category=pa.DictionaryArray.from_arrays(pa.array(category), _CATEGORIES),
-            correlation=_nullable(correlation), external_id=_nullable(external),
+            "raw_events", id=events.ids[span], ts=events.ts[span], dur=_nullable(dur),
+            track=self._tracks(events, span, kinds.on_device[pair]), name_id=kinds.name_ids[pair], category=category,
+            correlation=_nullable(correlation), external_id=_nullable(_external_ids(events)[span]),
         )  # fmt: skip
-        self._stage_collectives(buffer, span, name, args)
-        self._stage_work(buffer, span, name, args)
-        self._stage_inputs(buffer, span[names.with_inputs[name]])
-        self._stage_others(buffer, args)
-        if np.any(names.is_work[name] & (correlation <= 0)):
-            # Device work without a correlation id.
-            buffer.statements.show("segments", buffer.texts.table())
-            buffer.statements.run(work_sql.LAUNCH_FLOWS)
-        self._stage_arguments(buffer, args)
 
-    def _name_numbers(self, buffer: ChunkBuffer, span: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of each interval's (category, name) pair in `EventKinds`."""
-        keys = column(buffer.parsed.table, "name_key").take(span)
-        numbers, new = self._names.keys.find_with_new(keys)
-        if not new.size:
-            return numbers
-        texts = _texts(buffer, span[new])
-        self._names.add(keys[new], list(zip(_list(texts, "cat"), _list(texts, "name"), strict=True)))
-        return self._names.keys.find(keys)
-
-    def _track_numbers(
-        self, buffer: ChunkBuffer, rows: NDArray[np.int64], on_device: NDArray[np.bool_]
-    ) -> NDArray[np.int32]:
+    def _tracks(
+        self, events: Events, rows: NDArray[np.int64], on_device: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:  # fmt: skip
         """Row of `tracks` of each event, int32[n]: a device queue, or a thread of a process."""
-        keys = column(buffer.parsed.table, "track_key").take(rows) * np.uint64(2) + on_device
-        numbers, new = self._tracks.find_with_new(keys)
-        if new.size:
-            texts = _texts(buffer, rows[new])
-            fields = zip(*(_list(texts, name) for name in ("process", "thread", "device", "stream")), strict=True)
-            found = [
-                self._track(bool(is_device), *field) for is_device, field in zip(on_device[new], fields, strict=True)
-            ]
-            self._tracks.add(keys[new])
-            self._track_ids = np.append(self._track_ids, np.array(found, np.int32))
-            numbers = self._tracks.find(keys)
-        return self._track_ids.take(numbers)
+        where = events.rows.combined["where"]
+        number = 2 * where.numbers[rows] + on_device
+        tracks = np.zeros(2 * len(where.texts), np.int32)
+        used, first = np.unique(number, return_index=True)
+        for one in used[np.argsort(first)].tolist():  # numbered in the order of the recording
+            tracks[one] = self._track(bool(one & 1), *where.texts[one >> 1])
+        return tracks[number]
 
-    def _track(self, on_device: bool, process: str, thread: str, device: int | None, stream: str) -> int:
+    def _track(
+        self, on_device: bool, pid: bytes | None, tid: bytes | None, device: bytes | None, *queues: bytes | None
+    ) -> int:
+        process, thread = values.identity(pid), values.identity(tid)
         if not on_device:
             return self._staging.track("host", process=process, thread=thread)
-        recorded = device if device is not None else _integer(process)
+        recorded = values.int64(device)
+        if recorded is None and re.fullmatch(r"-?[0-9]{1,9}", process):
+            recorded = int(process)
         number = recorded if recorded is not None and abs(recorded) < 2**31 else None
+        queue = next((values.text(one) for one in queues if one is not None), None)
+        stream = re.sub(r"^stream\s+", "", thread) if queue is None else queue
         return self._staging.track("device", device=number, stream=stream)
 
-    def _stage_collectives(
-        self, buffer: ChunkBuffer, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices
-    ) -> None:
-        """Stage collectives described by device work or host operators."""
-        chosen = np.flatnonzero(
-            column(buffer.parsed.table, "is_collective").take(span) & self._names.describes.take(name)
-        )
+    def _stage_collectives(self, events: Events, span: NDArray[np.int64], pair: NDArray[np.int64]) -> None:
+        """Stage what may be collectives, described by device work or host operators."""
+        kinds = events.rows.combined["kind"]
+        named = np.array([one[3] is not None for one in kinds.texts], np.bool_)
+        chosen = np.flatnonzero(named[kinds.numbers[span]] & self._kinds.describes[pair])
         if chosen.size:
-            rows = span.take(chosen)
+            rows = span[chosen]
             self._insert(
-                buffer, work_sql.COLLECTIVES, "described",
-                i=buffer.parsed.ids.take(rows), is_work=self._names.is_work.take(name.take(chosen)),
-                args=args.take(rows).array,
+                "kineto_described", event=events.ids[rows], on_device=self._kinds.is_work[pair[chosen]],
+                args=events.args(rows),
             )  # fmt: skip
 
-    def _stage_work(self, buffer: ChunkBuffer, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
-        """Stage device work."""
-        chosen = np.flatnonzero(self._names.is_work.take(name))
-        if not chosen.size:
-            return
-        rows, names = span[chosen], name[chosen]
-        self._insert(
-            buffer, work_sql.KERNELS, "details",
-            i=buffer.parsed.ids[rows], args=args.take(rows).array, **self._names.details(names),
-        )  # fmt: skip
-        if self._names.is_copy[names].any():
-            buffer.statements.run(work_sql.COPIES)
-
-    def _stage_inputs(self, buffer: ChunkBuffer, rows: NDArray[np.int64]) -> None:
+    def _stage_inputs(self, events: Events, rows: NDArray[np.int64]) -> None:
         """Stage inputs of operators, each text once."""
-        keys = column(buffer.parsed.table, "text_key").take(rows)
-        rows, keys = rows[keys > 0], keys[keys > 0]
+        inputs = events.rows.combined["inputs"]
+        sequence, thread = (events.integers(key)[rows] for key in ("Sequence number", "Fwd thread id"))
+        texts = [_input_texts(one) for one in inputs.texts]
+        has = np.array([_says_something(one) for one in texts], np.bool_)
+        chosen = has[inputs.numbers[rows]] | (sequence != NONE)
+        rows, sequence, thread = rows[chosen], sequence[chosen], thread[chosen]
         if not rows.size:
             return
-        numbers, new = self._inputs.find_with_new(keys)
-        if new.size:
-            texts = _texts(buffer, rows[new]).select(sql.INPUT_TEXTS).rename_columns(TEXT_COLUMNS)
-            added = np.arange(len(self._inputs), len(self._inputs) + new.size, dtype=np.int32)
-            self._staging.insert("input_texts", texts.append_column("texts", pa.array(added)))
-            self._inputs.add(keys[new])
-            numbers = self._inputs.find(keys)
-        table = buffer.parsed.table
+        numbers, new = np.zeros(len(texts), np.int32), []
+        used, first = np.unique(inputs.numbers[rows], return_index=True)
+        for one in used[np.argsort(first)].tolist():
+            key = hashlib.blake2b(repr(texts[one]).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            if key not in self._inputs:
+                self._inputs[key] = len(self._inputs)
+                new.append((self._inputs[key], *texts[one]))
+            numbers[one] = self._inputs[key]
+        if new:
+            columns = [pa.array(column, pa.string()) for column in [*zip(*new, strict=True)][1:]]
+            added = pa.array([one[0] for one in new], pa.int32())
+            self._insert("input_texts", texts=added, **dict(zip(TEXT_COLUMNS, columns, strict=True)))
         self._insert(
-            buffer, sql.INPUTS, "calls",
-            event=buffer.parsed.ids[rows], texts=numbers,
-            sequence=_nullable(column(table, "sequence")[rows]),
-            forward_thread=_nullable(column(table, "forward_thread")[rows]),
+            "input_calls", event=events.ids[rows], texts=numbers[inputs.numbers[rows]], sequence=_nullable(sequence),
+            forward_thread=_nullable(np.where(thread == 0, NONE, thread)),
         )  # fmt: skip
 
-    def _stage_others(self, buffer: ChunkBuffer, args: Slices) -> None:
-        """Stage events that are no intervals."""
-        parsed = buffer.parsed
-        instant = (parsed.phase == ord("i")) | (parsed.phase == ord("I"))
-        allocations = np.flatnonzero(instant & ~parsed.is_span & (parsed.ts != NONE))
-        if allocations.size:
-            tracks = self._track_numbers(buffer, allocations, np.zeros(allocations.size, np.bool_))
+    def _stage_allocations(self, events: Events) -> None:
+        instant = (events.phase == ord("i")) | (events.phase == ord("I"))
+        rows = np.flatnonzero(instant & ~events.is_span & (events.ts != NONE))
+        if not rows.size:
+            return
+        kind, device, address, size, allocated, reserved = (events.integers(key)[rows] for key in _OF_MEMORY)
+        # Device type 0 is the host. Totals of -1 or 0 stand for "not known" there.
+        device = np.where((kind == 0) | (np.abs(device) >= 2**31), NONE, device)
+        allocated, reserved = (np.where(total < 0, NONE, total) for total in (allocated, reserved))
+        self._insert(
+            "raw_memory", ts=events.ts[rows], track=self._tracks(events, rows, np.zeros(rows.size, np.bool_)),
+            device=_nullable(device), address=_nullable(address), bytes=_nullable(size),
+            allocated=_nullable(allocated), reserved=_nullable(reserved),
+        )  # fmt: skip
+
+    def _stage_flows(self, events: Events, pairs: NDArray[np.int64], *, with_launches: bool) -> None:
+        """Stage flows; those of launches only if device work has no correlation id, which tells the same."""
+        rows = np.flatnonzero(
+            np.isin(events.phase, list(b"stf")) & (events.ts != NONE) & (events.rows.numbers["id"] != NONE)
+        )
+        launches = self._kinds.of_launches[pairs[rows]]
+        if not with_launches:
+            rows, launches = rows[~launches], launches[~launches]
+        if not rows.size:
+            return
+        cats, names = (events.texts("kind", position, rows).to_pylist() for position in (1, 2))
+        kinds = [
+            "launch" if launch else "forward_backward" if cat == "fwdbwd" else cat or name or ""
+            for cat, name, launch in zip(cats, names, launches.tolist(), strict=True)
+        ]
+        self._insert(
+            "kineto_flows", kind=pa.array(kinds, pa.string()), key=events.keys(rows),
+            is_source=events.phase[rows] == ord("s"), ts=events.ts[rows],
+            pid=events.identities("where", 0, rows), tid=events.identities("where", 1, rows),
+        )  # fmt: skip
+
+    def _stage_points(self, events: Events) -> None:
+        """Stage samples of counters, and start and end events of the Chrome format, to be paired when all are known."""
+        timed = events.ts != NONE
+        rows = np.flatnonzero((events.phase == ord("C")) & timed & events.has_args())
+        if rows.size:
             self._insert(
-                buffer, sql.MEMORY, "allocations",
-                ts=parsed.ts[allocations], track=tracks, args=args.take(allocations).array,
+                "kineto_samples", ts=events.ts[rows], pid=events.identities("where", 0, rows),
+                name=events.texts("kind", 2, rows).fill_null(""), args=events.args(rows),
             )  # fmt: skip
-        for phases, statement in sql.BY_PHASE.items():
-            ids = parsed.having(phases)
-            if ids.size:
-                buffer.choose(ids)
-                buffer.statements.run(statement("chosen", exact=buffer.exact))
+        rows = np.flatnonzero(((events.phase == ord("B")) | (events.phase == ord("E"))) & timed)
+        if rows.size:
+            self._insert(
+                "kineto_ends", i=events.ids[rows], ph=events.texts("kind", 0, rows), ts=events.ts[rows],
+                pid=events.identities("where", 0, rows), tid=events.identities("where", 1, rows),
+                cat=events.texts("kind", 1, rows).fill_null(""), name=events.texts("kind", 2, rows).fill_null(""),
+            )  # fmt: skip
 
-    def _stage_arguments(self, buffer: ChunkBuffer, args: Slices) -> None:
-        parsed = buffer.parsed
-        rows = np.flatnonzero((parsed.is_span | (parsed.phase == ord("B"))) & (args.length >= 0))
-        buffer.statements.show("arguments", pa.table({"id": parsed.ids[rows], "args": args.take(rows).array}))
-        self._staging.add_args("SELECT id, args FROM arguments", buffer.statements.connection)
-
-    def _insert(self, buffer: ChunkBuffer, statement: str, relation: str, **columns: Any) -> None:
-        buffer.statements.show(relation, pa.table(columns))
-        buffer.statements.run(statement)
+    def _insert(self, table: str, **columns: Any) -> None:
+        self._staging.insert(table, pa.table(columns))
 
 
-def _texts(buffer: ChunkBuffer, rows: NDArray[np.int64]) -> pa.Table:
-    """Recorded texts of the rows, which ascend."""
-    buffer.choose(buffer.parsed.ids[rows])
-    return buffer.statements.table(sql.texts_sql("chosen"))
+def _external_ids(events: Events) -> NDArray[np.int64]:
+    """The id of the operator that each event belongs to."""
+    found = events.unsigned("External id")
+    old = events.integers("external id")
+    if not (old != NONE).any():
+        return found
+    kinds = events.rows.combined["kind"]
+    is_old = np.array([values.text(cat) in _OLD for _, cat, *_ in kinds.texts], np.bool_)[kinds.numbers]
+    return np.where((found == NONE) & is_old, old, found)
 
 
-def _arguments(buffer: ChunkBuffer) -> Slices:
-    """The arguments of each parsed row."""
-    parsed = buffer.parsed
-    known = buffer.texts.args.take(buffer.texts.positions(parsed.ids))
-    found = parsed.table["found_args"]
-    return known.or_else(string_slices(found.chunk(0))) if found.num_chunks else known
+def _input_texts(recorded: tuple[bytes | None, ...]) -> tuple[str | None, ...]:
+    """Shapes, types, strides and values as JSON without white space, stack and module as texts."""
+    shapes, old_shapes, *others, stack, module = recorded
+    lists = (values.compact(one) for one in (old_shapes if shapes is None else shapes, *others))
+    return (*lists, values.text(stack) or None, values.text(module) or None)
 
 
-def _nullable(values: NDArray[np.int64]) -> pa.Array:
-    return pa.array(values, mask=values == NONE)
+def _says_something(texts: tuple[str | None, ...]) -> bool:
+    shapes, dtypes, _, _, stack, module = texts
+    return shapes not in (None, "[]") or dtypes not in (None, "[]") or stack is not None or module is not None
 
 
-def _list(table: pa.Table, name: str) -> list[Any]:
-    values: list[Any] = table[name].to_pylist()
-    return values
-
-
-def _integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
+def _nullable(column: NDArray[np.int64]) -> pa.Array:
+    return pa.array(column, mask=column == NONE)

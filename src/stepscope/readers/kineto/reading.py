@@ -1,0 +1,41 @@
+"""Read the events of a recording, and have them staged meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from stepscope.native.scanning import Layout
+from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES, ReadInto
+from stepscope.readers.kineto.events import EventReader, Events
+
+
+def read_events(
+    read: ReadInto,
+    layout: Layout,
+    stage: Callable[[Events], None],
+    block_bytes: int = BLOCK_BYTES,
+    part_bytes: int = CHUNK_BYTES,
+) -> EventReader:
+    """Read every event that can be read; returns what there is to be said of them.
+
+    Args:
+        read: Reads the recording.
+        layout: What is read of each event, by `events.layout`.
+        stage: Stages a batch of events; called for one after the other, in order, while the next ones are read.
+        block_bytes: Bytes read at a time.
+        part_bytes: Bytes scanned at a time.
+
+    Raises:
+        Exception: What reading or staging raised.
+    """
+    reader = EventReader(read, layout, block_bytes, part_bytes)
+    with ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging") as executor:
+        staged: Future[None] | None = None
+        for events in reader:
+            if staged is not None:
+                staged.result()
+            staged = executor.submit(stage, events)
+        if staged is not None:
+            staged.result()
+    return reader
