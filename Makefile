@@ -42,7 +42,7 @@ native: $(VENV)/.compiler
 	@$(MAKE) --no-print-directory --always-make $(NATIVE)/functions.wasm
 
 $(NATIVE)/functions.wasm: $(OBJECTS)
-	$(ZIG) wasm-ld --no-entry --strip-all --stack-first -z stack-size=65536 --max-memory=1073741824 \
+	$(ZIG) wasm-ld --no-entry --strip-all --stack-first -z stack-size=65536 --max-memory=4294967296 \
 		--export=__heap_base -o $@ $(OBJECTS)
 	chmod 644 $@
 

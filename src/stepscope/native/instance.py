@@ -138,7 +138,7 @@ class Instance:
         Raises:
             NativeError: It went out of bounds.
         """
-        given = [one.address if isinstance(one, Array) else one for one in arguments]
+        given = [_signed(one.address) if isinstance(one, Array) else one for one in arguments]
         try:
             return int(self._exports[name](self._store, *given) or 0)
         except self._failures as error:
@@ -187,6 +187,11 @@ def _compile() -> tuple[wasmtime.Engine, wasmtime.Module]:
 def _forget() -> None:
     _free.clear()
     _compile.cache_clear()
+
+
+def _signed(address: int) -> int:
+    """An address as WebAssembly's functions take it, of 32 bits with a sign."""
+    return address - (1 << 32) if address >= 1 << 31 else address
 
 
 def _address_space_is_limited() -> bool:
