@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.native.scanning import ABSENT, ODD, Kind, Layout, Member, Rows, Scanner
+from stepscope.native.scanning import ABSENT, ODD, Kind, Rows, ScanLayout, ScanMember, Scanner
 
-LAYOUT = Layout(
-    (Member("ph", Kind.TEXT), Member("name", Kind.TEXT), Member("ts", Kind.THOUSANDTHS), Member("id", Kind.INTEGER),
-     Member("inside", Kind.INTEGER, inner=True)),
+LAYOUT = ScanLayout(
+    (ScanMember("ph", Kind.TEXT), ScanMember("name", Kind.TEXT), ScanMember("ts", Kind.THOUSANDTHS),
+     ScanMember("id", Kind.INTEGER), ScanMember("inside", Kind.INTEGER, inner=True)),
     "args",
     {"kind": ("ph", "name")},
 )  # fmt: skip
@@ -35,13 +35,13 @@ OBJECTS = st.fixed_dictionaries(
 def scan(text: bytes, most_rows: int = 1000, *, ended: bool = True, closed: bool = False) -> list[Rows]:
     scanner = Scanner(LAYOUT, most_rows)
     scanner.room(len(text))[: len(text)] = np.frombuffer(text, np.uint8)
-    found, begin = [], 0
-    while begin < len(text):
-        found.append(scanner.scan(begin, len(text), ended=ended, closed=closed, patience=1 << 20))
+    found, position = [], 0
+    while position < len(text):
+        found.append(scanner.scan(position, len(text), ended=ended, closed=closed, patience=1 << 20))
         if found[-1].cut:
             break
-        assert found[-1].stop > begin
-        begin = found[-1].stop
+        assert found[-1].stop > position
+        position = found[-1].stop
     return found
 
 

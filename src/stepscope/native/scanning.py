@@ -36,7 +36,7 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ScanMember:
     """A member of the objects that is read.
 
     Attributes:
@@ -51,7 +51,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ScanLayout:
     """What is read of objects.
 
     Attributes:
@@ -60,7 +60,7 @@ class Layout:
         combinations: Names of sets of texts that are numbered together, with the keys of these texts.
     """
 
-    members: tuple[Member, ...]
+    members: tuple[ScanMember, ...]
     inner_key: str
     combinations: Mapping[str, tuple[str, ...]]
 
@@ -118,7 +118,7 @@ class Scanner:
         most_rows: Most rows of a batch.
     """
 
-    def __init__(self, layout: Layout, most_rows: int) -> None:
+    def __init__(self, layout: ScanLayout, most_rows: int) -> None:
         self._instance = Instance()
         self._texts = [member.key for member in layout.members if member.kind == Kind.TEXT]
         self._numbers = [member.key for member in layout.members if member.kind != Kind.TEXT]
@@ -163,7 +163,7 @@ class Scanner:
         found = dict(zip(_FIELDS, control.tolist(), strict=True))
         return self._rows(found, start, self._words(found["words_size"]))
 
-    def _place_results(self, layout: Layout, most_rows: int) -> None:
+    def _place_results(self, layout: ScanLayout, most_rows: int) -> None:
         room, put = self._instance.room, self._instance.put
 
         def interned(most: int) -> tuple[list[int], tuple[Array[Any], ...]]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from stepscope.readers.ascend import gather_trace
 from stepscope.readers.ascend.processes import Process, processes
 from stepscope.readers.content import Damage, content
-from stepscope.readers.kineto.events import NONE, EventReader, Events, layout
+from stepscope.readers.kineto.events import NONE, EventBatch, EventReader, layout
 from stepscope.readers.kineto.reading import read_events
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
@@ -118,7 +118,7 @@ class _TraceStager:
         for statement in (_SPANS_TABLE, _FLOWS_TABLE, _SAMPLES_TABLE, _PARSED_TABLE):
             staging.connection.execute(statement)
 
-    def __call__(self, events: Events) -> None:
+    def __call__(self, events: EventBatch) -> None:
         """Gather a batch."""
         connection = self._staging.connection
         self._staging.insert("parsed", _parsed(events))
@@ -128,7 +128,7 @@ class _TraceStager:
         connection.execute("TRUNCATE parsed")
 
 
-def _parsed(events: Events) -> pa.Table:
+def _parsed(events: EventBatch) -> pa.Table:
     every = np.arange(len(events))
     is_flow = np.isin(events.phase, list(b"stf"))
     ph, cat, name = (events.texts("kind", position, every) for position in range(3))

@@ -13,7 +13,7 @@ import numpy as np
 
 from stepscope.model.sizes import SIZES
 from stepscope.native.instance import NativeError
-from stepscope.native.scanning import Layout, Rows, Scanner
+from stepscope.native.scanning import Rows, ScanLayout, Scanner
 from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES, ReadInto
 from stepscope.readers.kineto.checking import EventCheck
 from stepscope.readers.kineto.event_list import EventList, Part
@@ -45,7 +45,7 @@ class EventRows:
     """
 
     def __init__(
-        self, read: ReadInto, layout: Layout, block_bytes: int = BLOCK_BYTES, part_bytes: int = CHUNK_BYTES
+        self, read: ReadInto, layout: ScanLayout, block_bytes: int = BLOCK_BYTES, part_bytes: int = CHUNK_BYTES
     ) -> None:
         self.list = EventList(read, block_bytes)
         self.mender = Mender(EventCheck(layout.members[0]))
@@ -90,14 +90,14 @@ class EventRows:
         free.append(part.scanner)
 
     def _batches(self, part: Part, rows: Rows) -> Iterator[Rows]:
-        begin = 0
+        position = 0
         while True:
-            yield from self._sound(part, begin, rows)
-            begin = rows.stop
-            if rows.cut or begin == part.size:
+            yield from self._sound(part, position, rows)
+            position = rows.stop
+            if rows.cut or position == part.size:
                 break
-            rows = _scan(part, begin)
-        self._rest = bytes(part.scanner.room(part.size)[begin : part.size])
+            rows = _scan(part, position)
+        self._rest = bytes(part.scanner.room(part.size)[position : part.size])
         if len(self._rest) > SIZES.event_bytes:
             self.lost += 1
             self._dropping = True
@@ -127,7 +127,7 @@ class EventRows:
         self._dropping, self._rest = False, b""
         yield from self._scanned(text[found.end() :], closed=part.closed, ended=part.ended)
 
-    def _sound(self, part: Part, begin: int, rows: Rows) -> Iterator[Rows]:
+    def _sound(self, part: Part, position: int, rows: Rows) -> Iterator[Rows]:
         """A batch, or what is made of it if something in it is broken or too long."""
         self.others += 0 if self.mender.waiting else rows.others
         too_long = self._too_long(part, rows)
@@ -135,10 +135,10 @@ class EventRows:
             if rows.start.size:
                 yield rows
             return
-        text = bytes(part.scanner.room(part.size)[begin : rows.stop])
+        text = bytes(part.scanner.room(part.size)[position : rows.stop])
         ended = part.ended and rows.stop == part.size
         self.lost += len(too_long)
-        chunk = Chunk.of(text, rows.start - begin, rows.broken, too_long, ended)
+        chunk = Chunk.of(text, rows.start - position, rows.broken, too_long, ended)
         mended = self.mender.mend(chunk)
         yield from self._again_scanned(mended)
 
@@ -154,16 +154,16 @@ class EventRows:
             self._again = self._scanner()
         part = Part(self._again, len(text), closed=False, ended=True)
         self._again.room(part.size)[: part.size] = np.frombuffer(text, np.uint8)
-        begin = 0
-        while begin < part.size:
-            rows = _scan(part, begin)
-            begin = rows.stop
+        position = 0
+        while position < part.size:
+            rows = _scan(part, position)
+            position = rows.stop
             if rows.start.size:
                 yield rows
 
 
-def _scan(part: Part, begin: int) -> Rows:
-    rows = part.scanner.scan(begin, part.size, ended=part.ended, closed=part.closed, patience=_PATIENCE)
-    if rows.stop == begin and not rows.cut and begin < part.size:
+def _scan(part: Part, position: int) -> Rows:
+    rows = part.scanner.scan(position, part.size, ended=part.ended, closed=part.closed, patience=_PATIENCE)
+    if rows.stop == position and not rows.cut and position < part.size:
         raise NativeError("one event needs more room than there is for all")
     return rows

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.native.scanning import ABSENT, ODD, Kind, Layout, Member, Rows
+from stepscope.native.scanning import ABSENT, ODD, Kind, Rows, ScanLayout, ScanMember
 from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES, ReadInto
 from stepscope.readers.kineto import values
 from stepscope.readers.kineto.event_rows import EventRows
@@ -22,8 +22,8 @@ NONE: Final = ABSENT
 #: What every event has. Its phase comes first: what has none is no event.
 _TEXTS: Final = ("ph", "cat", "name", "pid", "tid")
 _MEMBERS: Final = (
-    *(Member(key, Kind.TEXT) for key in _TEXTS),
-    Member("ts", Kind.THOUSANDTHS), Member("dur", Kind.THOUSANDTHS), Member("id", Kind.INTEGER),
+    *(ScanMember(key, Kind.TEXT) for key in _TEXTS),
+    ScanMember("ts", Kind.THOUSANDTHS), ScanMember("dur", Kind.THOUSANDTHS), ScanMember("id", Kind.INTEGER),
 )  # fmt: skip
 #: Phases of events that are read; others are asynchronous intervals, objects, samples and dumps.
 _PHASES: Final = b"XBEiIMCstf"
@@ -31,7 +31,7 @@ _PHASES: Final = b"XBEiIMCstf"
 
 def layout(
     texts: tuple[str, ...] = (), integers: tuple[str, ...] = (), combinations: dict[str, tuple[str, ...]] | None = None
-) -> Layout:
+) -> ScanLayout:
     """What is read of each event beside what all have: texts and integers among its arguments.
 
     Args:
@@ -40,14 +40,14 @@ def layout(
         combinations: Names of texts that are numbered together, with their keys: `kind` for phase, category and name
             is there if it is not given, `where` for process and thread, too.
     """
-    members = (*(Member(key, Kind.TEXT, inner=True) for key in texts),
-               *(Member(key, Kind.INTEGER, inner=True) for key in integers))  # fmt: skip
+    members = (*(ScanMember(key, Kind.TEXT, inner=True) for key in texts),
+               *(ScanMember(key, Kind.INTEGER, inner=True) for key in integers))  # fmt: skip
     basic = {"kind": ("ph", "cat", "name"), "where": ("pid", "tid")}
-    return Layout((*_MEMBERS, *members), "args", {**basic, **(combinations or {})})
+    return ScanLayout((*_MEMBERS, *members), "args", {**basic, **(combinations or {})})
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class EventBatch:
     """Consecutive events, n of them.
 
     Attributes:
@@ -67,7 +67,7 @@ class Events:
     rows: Rows
 
     @classmethod
-    def of(cls, first: int, rows: Rows) -> Events:
+    def of(cls, first: int, rows: Rows) -> EventBatch:
         """From rows that hold at least what every event has."""
         kinds = rows.combined["kind"]
         words = [(values.text(ph) or "", values.text(name)) for ph, _, name, *_ in kinds.texts]
@@ -149,7 +149,7 @@ class EventReader:
         events: Number of events so far.
         untimed: Intervals without a number as their start.
         endless: Intervals without a number as their duration.
-        foreign: Events of kinds that are not read.
+        foreign: EventBatch of kinds that are not read.
         metadata: Rows (name, process, thread, arguments) of metadata events.
 
     Args:
@@ -160,30 +160,30 @@ class EventReader:
     """
 
     def __init__(
-        self, read: ReadInto, layout: Layout, block_bytes: int = BLOCK_BYTES, part_bytes: int = CHUNK_BYTES
+        self, read: ReadInto, layout: ScanLayout, block_bytes: int = BLOCK_BYTES, part_bytes: int = CHUNK_BYTES
     ) -> None:
         self.text = EventRows(read, layout, block_bytes, part_bytes)
         self.events = self.untimed = self.endless = self.foreign = 0
         self.metadata: list[tuple[str, str, str, str]] = []
 
-    def __iter__(self) -> Iterator[Events]:
+    def __iter__(self) -> Iterator[EventBatch]:
         """The events in order, some ten thousand at a time."""
         for rows in self.text:
-            events = Events.of(self.events, rows)
+            events = EventBatch.of(self.events, rows)
             self.events += len(events)
             self._count(events)
             self._keep_metadata(events)
             yield events
         self.foreign += self.text.others
 
-    def _count(self, events: Events) -> None:
+    def _count(self, events: EventBatch) -> None:
         """Count events that are no intervals or lack a time."""
         others = np.bincount(events.phase[~events.is_span], minlength=256)
         self.untimed += int(others[ord("X")])
         self.endless += int(np.count_nonzero(events.is_span & (events.phase == ord("X")) & (events.dur == NONE)))
         self.foreign += int(others.sum() - others[list(_PHASES)].sum())
 
-    def _keep_metadata(self, events: Events) -> None:
+    def _keep_metadata(self, events: EventBatch) -> None:
         rows = np.flatnonzero((events.phase == ord("M")) & events.has_args())
         if rows.size:
             columns = (events.texts("kind", 2, rows), events.identities("where", 0, rows),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from stepscope.native.scanning import Layout
+from stepscope.native.scanning import ScanLayout
 from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES, ReadInto
-from stepscope.readers.kineto.events import EventReader, Events
+from stepscope.readers.kineto.events import EventBatch, EventReader
 
 
 def read_events(
     read: ReadInto,
-    layout: Layout,
-    stage: Callable[[Events], None],
+    layout: ScanLayout,
+    stage: Callable[[EventBatch], None],
     block_bytes: int = BLOCK_BYTES,
     part_bytes: int = CHUNK_BYTES,
 ) -> EventReader:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto import values, work
 from stepscope.readers.kineto.event_kinds import EventKinds
-from stepscope.readers.kineto.events import NONE, Events, layout
+from stepscope.readers.kineto.events import NONE, EventBatch, layout
 from stepscope.store.inputs import TEXT_COLUMNS
 from stepscope.store.staging import Staging
 
@@ -59,7 +59,7 @@ class Stager:
         for statement in _TABLES:
             staging.connection.execute(statement)
 
-    def __call__(self, events: Events) -> None:
+    def __call__(self, events: EventBatch) -> None:
         """Stage a batch."""
         pairs = self._kinds.numbers(events.rows.combined["kind"])
         events.is_span[self._kinds.ours[pairs]] = False
@@ -79,7 +79,7 @@ class Stager:
         self._staging.write_args(pa.table({"id": events.ids[rows], "args": events.args(rows)}))
 
     def _stage_events(
-        self, events: Events, span: NDArray[np.int64], pair: NDArray[np.int64], correlation: NDArray[np.int64]
+        self, events: EventBatch, span: NDArray[np.int64], pair: NDArray[np.int64], correlation: NDArray[np.int64]
     ) -> None:
         kinds = self._kinds
         dur = np.where(events.phase[span] == ord("X"), events.dur[span], NONE)
@@ -91,7 +91,7 @@ class Stager:
         )  # fmt: skip
 
     def _tracks(
-        self, events: Events, rows: NDArray[np.int64], on_device: NDArray[np.bool_]
+        self, events: EventBatch, rows: NDArray[np.int64], on_device: NDArray[np.bool_]
     ) -> NDArray[np.int32]:  # fmt: skip
         """Row of `tracks` of each event, int32[n]: a device queue, or a thread of a process."""
         where = events.rows.combined["where"]
@@ -116,7 +116,7 @@ class Stager:
         stream = re.sub(r"^stream\s+", "", thread) if queue is None else queue
         return self._staging.track("device", device=number, stream=stream)
 
-    def _stage_collectives(self, events: Events, span: NDArray[np.int64], pair: NDArray[np.int64]) -> None:
+    def _stage_collectives(self, events: EventBatch, span: NDArray[np.int64], pair: NDArray[np.int64]) -> None:
         """Stage what may be collectives, described by device work or host operators."""
         kinds = events.rows.combined["kind"]
         named = np.array([one[3] is not None for one in kinds.texts], np.bool_)
@@ -128,7 +128,7 @@ class Stager:
                 args=events.args(rows),
             )  # fmt: skip
 
-    def _stage_inputs(self, events: Events, rows: NDArray[np.int64]) -> None:
+    def _stage_inputs(self, events: EventBatch, rows: NDArray[np.int64]) -> None:
         """Stage inputs of operators, each text once."""
         inputs = events.rows.combined["inputs"]
         sequence, thread = (events.integers(key)[rows] for key in ("Sequence number", "Fwd thread id"))
@@ -155,7 +155,7 @@ class Stager:
             forward_thread=_nullable(np.where(thread == 0, NONE, thread)),
         )  # fmt: skip
 
-    def _stage_allocations(self, events: Events) -> None:
+    def _stage_allocations(self, events: EventBatch) -> None:
         instant = (events.phase == ord("i")) | (events.phase == ord("I"))
         rows = np.flatnonzero(instant & ~events.is_span & (events.ts != NONE))
         if not rows.size:
@@ -170,7 +170,7 @@ class Stager:
             allocated=_nullable(allocated), reserved=_nullable(reserved),
         )  # fmt: skip
 
-    def _stage_flows(self, events: Events, pairs: NDArray[np.int64], *, with_launches: bool) -> None:
+    def _stage_flows(self, events: EventBatch, pairs: NDArray[np.int64], *, with_launches: bool) -> None:
         """Stage flows; those of launches only if device work has no correlation id, which tells the same."""
         rows = np.flatnonzero(
             np.isin(events.phase, list(b"stf")) & (events.ts != NONE) & (events.rows.numbers["id"] != NONE)
@@ -191,7 +191,7 @@ class Stager:
             pid=events.identities("where", 0, rows), tid=events.identities("where", 1, rows),
         )  # fmt: skip
 
-    def _stage_points(self, events: Events) -> None:
+    def _stage_points(self, events: EventBatch) -> None:
         """Stage samples of counters, and start and end events of the Chrome format, to be paired when all are known."""
         timed = events.ts != NONE
         rows = np.flatnonzero((events.phase == ord("C")) & timed & events.has_args())
@@ -212,7 +212,7 @@ class Stager:
         self._staging.insert(table, pa.table(columns))
 
 
-def _external_ids(events: Events) -> NDArray[np.int64]:
+def _external_ids(events: EventBatch) -> NDArray[np.int64]:
     """The id of the operator that each event belongs to."""
     found = events.unsigned("External id")
     old = events.integers("external id")

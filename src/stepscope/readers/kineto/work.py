@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from stepscope.readers.kineto import values
 from stepscope.readers.kineto.event_kinds import EventKinds
-from stepscope.readers.kineto.events import NONE, Events
+from stepscope.readers.kineto.events import NONE, EventBatch
 from stepscope.readers.kineto.vocabulary import DIRECTION
 from stepscope.store.staging import Staging
 
@@ -29,13 +29,13 @@ _AXES: Final = pa.list_(pa.int32())
 _ENUMS: Final = {"HOST_TO_DEVICE": "HtoD", "DEVICE_TO_HOST": "DtoH", "DEVICE_TO_DEVICE": "DtoD"}
 
 
-def stage_work(staging: Staging, events: Events, rows: NDArray[np.int64], kinds: EventKinds,
+def stage_work(staging: Staging, events: EventBatch, rows: NDArray[np.int64], kinds: EventKinds,
                pairs: NDArray[np.int64]) -> None:  # fmt: skip
     """Stage device work.
 
     Args:
         staging: The staging area.
-        events: Events.
+        events: EventBatch.
         rows: Those that are device work.
         kinds: The distinct pairs of category and name.
         pairs: int64[rows.size], the numbers of their pairs.
@@ -72,7 +72,7 @@ def stage_work(staging: Staging, events: Events, rows: NDArray[np.int64], kinds:
         _stage_copies(staging, events, rows[copies], {k: v.take(pa.array(copies)) for k, v in details.items()})
 
 
-def _stage_copies(staging: Staging, events: Events, rows: NDArray[np.int64], details: dict[str, pa.Array]) -> None:
+def _stage_copies(staging: Staging, events: EventBatch, rows: NDArray[np.int64], details: dict[str, pa.Array]) -> None:
     texts = events.rows.combined["work"]
     recorded = [_recorded_direction(*map(values.text, one[5:7])) for one in texts.texts]
     # A copy's name takes precedence over its arguments.
