@@ -80,10 +80,14 @@ class EventKinds:
             self.ours,
         )  # fmt: skip
         (
-            self.is_work, self.is_copy, self.describes, self.on_device, self.with_inputs, self.of_launches, self.ours,
-        ) = (
-            np.append(old, new) for old, new in zip(before, flags.T, strict=True)
-        )
+            self.is_work,
+            self.is_copy,
+            self.describes,
+            self.on_device,
+            self.with_inputs,
+            self.of_launches,
+            self.ours,
+        ) = (np.append(old, new) for old, new in zip(before, flags.T, strict=True))
         self._details += (
             (m.kind, direction(name), *memory_kinds(name)) for m, (_, name) in zip(kinds, texts, strict=True)
         )
