@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from stepscope.model.errors import UserError
 from stepscope.model.place import Place
 from stepscope.model.recording import Recording
 from stepscope.model.showing import present_with
+from stepscope.model.stated import StatedDevice
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
@@ -213,6 +215,8 @@ def open(
     *,
     run: str | None = None,
     span: int | None = None,
+    device: str | None = None,
+    memory: str | None = None,
     cache: bool = True,
     store: str | Path | None = None,
 ) -> Trace:
@@ -223,14 +227,17 @@ def open(
         run: Of several runs of the same ranks, the sub-folder of one; None for the last.
         span: Of several recordings of each rank, the number of one in time order, from 1; None for the last that most
             ranks have.
+        device: The device, if the recording does not name it or names it wrongly: `Ascend 910B3`, `A100-SXM4-80GB`.
+        memory: The size of the device's memory, if that is not recorded: `64GiB`.
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
 
     Raises:
-        UserError: A path does not exist or holds no recording, or there is no such run or span.
+        UserError: A path does not exist or holds no recording, or there is no such run, span or device.
         UnusableInputError: No recording in the input has anything usable.
     """
-    return Trace(open_trace(path, _options(cache, store, run, span)))
+    options = replace(_options(cache, store, run, span), stated=StatedDevice.of(device, memory))
+    return Trace(open_trace(path, options))
 
 
 def compare(

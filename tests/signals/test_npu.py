@@ -85,6 +85,15 @@ class TestKernels:
         found = {name: values.tolist() for name, values in pipes.items()}
         assert found == {"aic_mac_ratio": [0.7, 0.0], "vec_ratio": [0.2, 0.0]}
 
+    def test_cores_that_ran_briefly_say_nothing_of_a_kernel(self) -> None:
+        facts = step()
+        for ts, us in ((100, 9_000.0), (200, 11_000.0)):
+            one = kernel(facts, ts, core="MIX_AIC", args={"Block Dim": 20})
+            facts.row("kernel_metrics", event=one, metric="aic_mac_ratio", value=0.7)
+            facts.row("kernel_metrics", event=one, metric="aic_total_time", value=1_000.0)
+            facts.row("kernel_metrics", event=one, metric="aiv_total_time", value=us)
+        assert npu(facts)(npu_kernels.pipes)["aic_mac_ratio"].tolist() == [0.7, 0.0]
+
     def test_without_counters_there_are_no_pipes_and_no_clock(self) -> None:
         facts = step()
         kernel(facts, 100, core="AI_CORE", args={"Block Dim": 20})

@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepscope.cli.options import Dask, Ignore, NoCache, PathList, Ranks, Run, Select, Span, Steps, Store, Thresholds
+from stepscope.cli.options import (
+    Dask,
+    Device,
+    Ignore,
+    Memory,
+    NoCache,
+    PathList,
+    Ranks,
+    Run,
+    Select,
+    Span,
+    Steps,
+    Store,
+    Thresholds,
+)
 
 if TYPE_CHECKING:
     from stepscope.cluster.groups_file import GivenGroup
@@ -50,6 +64,8 @@ def analyze(
     all_: All = False,
     run: Run = None,
     span: Span = None,
+    device: Device = None,
+    memory: Memory = None,
     no_cache: NoCache = False,
     store: Store = None,
     scheduler: Dask = None,
@@ -62,7 +78,7 @@ def analyze(
     files = {"json": json, "xlsx": xlsx, "markdown": markdown, "html": html}
     wanted = {kind: path for kind, path in files.items() if path is not None}
     from stepscope.cli.ahead import import_ahead
-    from stepscope.cli.opening import open_input, progress
+    from stepscope.cli.opening import open_input, progress, stated_device
     from stepscope.cli.output import check_distinct, check_output
     from stepscope.cli.speed import with_few_heaps
     from stepscope.rules import settings
@@ -70,13 +86,20 @@ def analyze(
     check_distinct(wanted)
     for path in wanted.values():
         check_output(path, paths)
-    given = _given(groups)
+    given, stated = _given(groups), stated_device(device, memory)
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
     with_few_heaps()
     with (
         _workers(scheduler) as workers,
         open_input(
-            paths, cache=not no_cache, store=store, run=run, span=span, workers=workers, meanwhile=import_ahead
+            paths,
+            cache=not no_cache,
+            store=store,
+            run=run,
+            span=span,
+            stated=stated,
+            workers=workers,
+            meanwhile=import_ahead,
         ) as trace,
         progress("analysing") as report_progress,
     ):

@@ -88,7 +88,7 @@ def export(
 
     if to is Target.ascend_cluster:
         _refuse_parts(since, until, category)
-        opening: OpenOptions = {"cache": not no_cache, "store": store, "run": run, "span": span}
+        opening: OpenOptions = {"cache": not no_cache, "store": store, "run": run, "span": span, "stated": None}
         _to_folder(output, lambda folder: _write_cluster(paths, folder, rank or [], step or [], opening))
         typer.echo(f"wrote {output}", err=True)
         return

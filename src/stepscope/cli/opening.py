@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stepscope.ingest import Inputs
     from stepscope.ingest.summed import SummedJob
     from stepscope.ingest.workers import MakeWorkers
+    from stepscope.model.stated import StatedDevice
     from stepscope.model.trace import Trace
 
 #: Shorter work shows no progress bar, s.
@@ -30,6 +31,7 @@ class OpenOptions(TypedDict):
     store: Path | None
     run: str | None
     span: int | None
+    stated: StatedDevice | None
 
 
 def open_input(
@@ -39,6 +41,7 @@ def open_input(
     store: Path | None,
     run: str | None = None,
     span: int | None = None,
+    stated: StatedDevice | None = None,
     locked: bool = False,
     workers: MakeWorkers | None = None,
     meanwhile: Callable[[], None] | None = None,
@@ -51,6 +54,7 @@ def open_input(
         store: Folder to keep it in; None for the user's cache folder.
         run: Which run to open; None for the last.
         span: Which recording of each rank to open; None for the last that most ranks have.
+        stated: What the user states of the devices.
         locked: For the SQL of strangers.
         workers: Makes what recordings are read on; None for processes of this machine.
         meanwhile: Called repeatedly while a recording is being read.
@@ -65,14 +69,33 @@ def open_input(
             show(what, done, total)
 
         options = Options(
-            cache=cache, store=store, report=report, say=_say, run=run, span=span, workers=workers, locked=locked
-        )
+            cache=cache, store=store, report=report, say=_say, run=run, span=span, workers=workers, stated=stated,
+            locked=locked,
+        )  # fmt: skip
         return open_trace(paths, options)
+
+
+def stated_device(device: str | None, memory: str | None) -> StatedDevice | None:
+    """What `--device` and `--memory` state; None if neither is given.
+
+    Raises:
+        UserError: There is no such device, or the size is none.
+    """
+    if device is None and memory is None:
+        return None
+    from stepscope.model.stated import StatedDevice
+
+    return StatedDevice.of(device, memory)
 
 
 @contextmanager
 def open_inputs(
-    inputs: Sequence[Sequence[Path]], *, cache: bool, store: Path | None, locked: bool = False
+    inputs: Sequence[Sequence[Path]],
+    *,
+    cache: bool,
+    store: Path | None,
+    stated: StatedDevice | None = None,
+    locked: bool = False,
 ) -> Iterator[Inputs]:
     """Several inputs, whose recordings are read side by side before the first of them is opened.
 
@@ -80,12 +103,13 @@ def open_inputs(
         inputs: The files and folders of each.
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
+        stated: What the user states of the devices.
         locked: For the SQL of strangers.
     """
     from stepscope.ingest import Inputs, Options
 
     with progress("reading") as show:
-        opened = Inputs(inputs, Options(cache=cache, store=store, report=show, say=_say, locked=locked))
+        opened = Inputs(inputs, Options(cache=cache, store=store, report=show, say=_say, stated=stated, locked=locked))
     with opened:
         yield opened
 
@@ -97,6 +121,7 @@ def open_summed(
     store: Path | None,
     run: str | None = None,
     span: int | None = None,
+    stated: StatedDevice | None = None,
     by_step: bool = False,
 ) -> SummedJob | None:
     """The ranks of a job whose profiler's sums can be read without events; None if they can't.
@@ -107,12 +132,13 @@ def open_summed(
         store: The same.
         run: Which run to open; None for the last.
         span: Which recording of each rank to open; None for the last that most ranks have.
+        stated: What the user states of the devices, where a rank has to be read as a whole.
         by_step: Whether kernels are asked for by step.
     """
     from stepscope.ingest import Options
     from stepscope.ingest.summed import summed_job
 
-    return summed_job(paths, Options(cache=cache, store=store, say=_say, run=run, span=span), by_step)
+    return summed_job(paths, Options(cache=cache, store=store, say=_say, run=run, span=span, stated=stated), by_step)
 
 
 def _say(sentence: str) -> None:

@@ -36,6 +36,13 @@ Span = Annotated[
     int | None,
     typer.Option("--span", min=1, metavar="N", help="Of several recordings of each rank, this one in time order."),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", metavar="NAME", help="State the device, if the recording does not or is wrong."),
+]
+Memory = Annotated[
+    str | None, typer.Option("--memory", metavar="SIZE", help="State the size of the device's memory, as in 64GiB.")
+]
 Dask = Annotated[
     str | None,
     typer.Option(

@@ -99,10 +99,11 @@ def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
             choice = choose(recordings, options.run, options.span)
             return open_stores(
                 {rank: group[0].store for rank, group in choice.ranks.items()},
-                [*_skipped_notes(found), *notes, *whose_notes(recordings, choice)],
+                [*_skipped_notes(found), *notes, *whose_notes(recordings, choice), *_stated_note(options)],
                 snapshots={rank: group[1].store for rank, group in choice.ranks.items() if len(group) > 1},
                 machines=companions(choice.ranks, samples),
                 places=choice.places,
+                stated=options.stated,
                 locked=options.locked,
                 check=True,
                 connect=connect,
@@ -112,6 +113,10 @@ def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
                 raise
             stores.distrust(error.store)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _stated_note(options: Options) -> list[Note]:
+    return [] if options.stated is None else [options.stated.note()]
 
 
 def _found(source: Source, store: Path) -> FoundRecordings:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepscope.ingest.workers import MakeWorkers
+from stepscope.model.stated import StatedDevice
 
 #: Called with (what is being done, bytes done, bytes in all).
 Report = Callable[[str, int, int], None]
@@ -30,6 +31,7 @@ class Options:
         span: Which recording of each rank to open, from 1 in time order; None for the last that most ranks have.
         workers: Makes what recordings are read on, from the number of tasks and the bytes that each needs; None for
             processes of this machine.
+        stated: What the user states of the devices; None for nothing.
         locked: Restrict queries to the store's files, without network or settings: for untrusted SQL.
     """
 
@@ -40,4 +42,5 @@ class Options:
     run: str | None = None
     span: int | None = None
     workers: MakeWorkers | None = None
+    stated: StatedDevice | None = None
     locked: bool = False

@@ -13,6 +13,7 @@ from stepscope.model.process.databases import Database
 from stepscope.model.process.sandbox import lock
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.sizes import SIZES
+from stepscope.model.stated import StatedDevice
 from stepscope.model.trace import Note, Trace
 from stepscope.store.beside import beside_of
 from stepscope.store.cache import keys_of
@@ -47,6 +48,7 @@ def open_stores(
     snapshots: Mapping[int, Path] | None = None,
     machines: Mapping[int, Path] | None = None,
     places: Sequence[Place] = (),
+    stated: StatedDevice | None = None,
     locked: bool = False,
     check: bool = False,
     connect: Callable[[], Database] = _connect,
@@ -59,6 +61,7 @@ def open_stores(
         snapshots: Folder of the memory snapshot that adds to a rank's recording.
         machines: Folder of the samples of the machine on which a rank ran.
         places: Every recording of the input, with its run, rank and span.
+        stated: What the user states of the devices.
         locked: Restrict queries to the stores' files, without network or settings.
         check: Compare the stores' rows with their manifests.
         connect: Returns an empty database, such as the result of `connect_ahead`.
@@ -74,7 +77,7 @@ def open_stores(
     }  # fmt: skip
     added = {one.store for group in beside.values() for one in group}
     database = connect()
-    database.later.add(views(stores, beside))
+    database.later.add(views(stores, beside, stated))
     with database.connect() as connection:
         # Without threads of its own the allocator keeps most of what queries needed. It is one for the whole process.
         connection.execute("SET allocator_background_threads = true")
@@ -93,9 +96,13 @@ def open_stores(
     def of_rank(rank: int) -> Callable[[], Trace]:
         only = {rank: known[rank]} if rank in known else None
         machine = {rank: sampled[rank]} if rank in sampled else None
-        return partial(open_stores, {rank: stores[rank]}, snapshots=only, machines=machine, locked=locked)
+        return partial(
+            open_stores, {rank: stores[rank]}, snapshots=only, machines=machine, stated=stated, locked=locked
+        )
 
-    again = partial(open_stores, stores, notes, snapshots=snapshots, machines=machines, places=places, locked=True)
+    again = partial(
+        open_stores, stores, notes, snapshots=snapshots, machines=machines, places=places, stated=stated, locked=True
+    )
     trace = Trace(database, recordings, of_rank, notes, places=places, folders=stores, locked=again)
     trace.stores = keys_of((*stores.items(), *((rank, one.store) for rank, group in beside.items() for one in group)))
     trace.when_closed(database.close)

@@ -44,6 +44,16 @@ RAW_KERNELS: Final = TableSchema(
         text("dtype", "As in `kernels`; null leaves it to the name.", nullable=True),
     ),
 )
+#: Work of kernels whose own shapes are recorded; where an operator around a kernel has a cost, that counts.
+RAW_COSTS: Final = TableSchema(
+    "raw_costs",
+    "One row per kernel whose FLOPs and bytes its reader knows.",
+    (
+        ident("event", "The event."),
+        Column("flops", "float64", "As in `kernels`.", "FLOP"),
+        Column("bytes", "int64", "As in `kernels`.", "bytes", True),
+    ),
+)
 #: Allocations with their thread, from which the owner is derived.
 RAW_MEMORY: Final = TableSchema(
     "raw_memory",

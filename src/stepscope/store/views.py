@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.schema import TableSchema
-from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
+from stepscope.model.stated import StatedDevice
+from stepscope.model.tables import DEVICES, EVENTS, KERNELS, OP_INPUTS
 from stepscope.store.activities import ACTIVITIES
 from stepscope.store.beside import AddsRows
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS, op_inputs_sql
@@ -28,13 +29,17 @@ _FILES: Final = {KERNELS.name: ACTIVITIES}
 
 
 def views(
-    stores: Mapping[int, Path], beside: Mapping[int, Sequence[AddsRows]] | None = None
+    stores: Mapping[int, Path],
+    beside: Mapping[int, Sequence[AddsRows]] | None = None,
+    stated: StatedDevice | None = None,
 ) -> dict[str, Callable[[], str]]:
     """What returns the statement that defines a table as a view over the stores' files, by table."""
     ranks = sorted(stores.items())
     found: dict[str, Callable[[], str]] = {
         table.name: partial(_plain_sql, table, ranks, beside or {}) for table in PLAIN_TABLES
     }
+    if stated is not None:
+        found[DEVICES.name] = lambda: _stated_sql(_plain_sql(DEVICES, ranks, beside or {}), stated)
     found[EVENTS.name] = lambda: f"CREATE VIEW events AS {' UNION ALL '.join(starmap(_events_sql, ranks))}"
     found[OP_INPUTS.name] = lambda: _defined(
         OP_INPUTS, [_inputs_sql(rank, path) for rank, path in ranks if _path(path, INPUT_CALLS).exists()]
@@ -57,6 +62,14 @@ def _plain_sql(table: TableSchema, ranks: Sequence[tuple[int, Path]], beside: Ma
         for one in beside.get(rank, ()):
             parts += one.rows(table, rank, path)
     return _defined(table, parts)
+
+
+def _stated_sql(statement: str, stated: StatedDevice) -> str:
+    """The same view with what users state in place of what is recorded; without devices there is nothing to state."""
+    before, view, selected = statement.partition(" AS ")
+    if "CREATE VIEW" not in before or not view:
+        return statement
+    return f"{before} AS SELECT * REPLACE ({stated.columns_sql()}) FROM ({selected})"
 
 
 def _defined(table: TableSchema, parts: Sequence[str]) -> str:

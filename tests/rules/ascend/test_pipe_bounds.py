@@ -7,6 +7,7 @@ from npu_support import npu_kernels
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ascend import npu_kernels as npu
+from stepscope.signals.shared import job
 
 
 def given(mac: float, mte2: float, dur: int = 100_000) -> dict[object, object]:
@@ -49,6 +50,26 @@ def test_rare_types_are_left_out() -> None:
     kernels = npu_kernels(2, dur=[20_000, 10_000_000], op_type=["Cast", "MatMulV2"])
     ratios = {"aic_mac_ratio": np.array([0.1, 0.9])}
     assert drafts("ASC007", {npu.cores: kernels, npu.pipes: ratios}) == []
+
+
+def scalar(busy: float, other: float) -> dict[object, object]:
+    ratios = {"aiv_scalar_ratio": np.full(2, busy), "aiv_vec_ratio": np.full(2, other), "aiv_mte2_ratio": np.zeros(2)}
+    length = {job.recorded_ns: 250_000, job.recorded_steps: 1, job.spread: 1.0}
+    return {npu.cores: npu_kernels(2, core="AI_VECTOR_CORE"), npu.pipes: ratios, **length}
+
+
+def test_scalar_code_is_no_useful_work() -> None:
+    (draft,) = drafts("ASC007", scalar(0.999, 0.0))
+    assert draft.title == "Kernels are bound by scalar code"
+    assert figures(draft.summary) == ["0.0 %", "2", "80.0 %", "99.9 %"]
+    assert (draft.taken_ns, draft.waiting, draft.change) == (200_000, True, None)
+    (draft,) = drafts("ASC007", scalar(0.9, 0.4999))
+    assert not draft.waiting
+
+
+def test_scalar_units_that_feed_others_are_left_alone() -> None:
+    assert drafts("ASC007", scalar(0.8999, 0.1)) == []
+    assert drafts("ASC007", scalar(0.95, 0.5)) == []
 
 
 def test_without_counters_the_rule_abstains() -> None:

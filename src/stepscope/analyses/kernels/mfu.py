@@ -76,7 +76,7 @@ def _work(trace: Trace) -> list[dict[str, Any]]:
     at = np.flatnonzero(work.are("compute") & work.is_class(*MATRIX_CLASSES))
     op, flops, dur = work.op[at], costs.flops[at], work.dur[at]
     costed = flops >= 0
-    known = (op >= 0) & np.isin(op, op[costed])
+    known = costed | ((op >= 0) & np.isin(op, op[costed]))
     untyped = costed & (costs.dtype[at] == 0)
     inputs = np.full(at.size, -1, np.int32)
     inputs[untyped] = inputs_at(trace, Spans(trace).rows(op[untyped]))

@@ -26,11 +26,15 @@ def operations(trace: Trace) -> tuple[Columns, tuple[Codes, ...]]:
     """Every operation with a known cost and its peak, and the codes of its class, type, peak and shapes.
 
     Its time is that of all device work whose innermost operator it is, including memsets and copies with which a GEMM's
-    library prepares its workspace.
+    library prepares its workspace. A kernel without operator that was recorded with its shapes is an operation by
+    itself, named after the kernel.
     """
     work, costs, spans = DeviceWork.of(trace), Costs.of(trace), Spans(trace)
-    at = np.flatnonzero(work.are("compute", "copy", "set") & (spans.rows(work.op) >= 0))
-    groups = Groups.by(work.op[at])
+    operator = spans.rows(work.op)
+    alone = (operator < 0) & (costs.flops >= 0)
+    at = np.flatnonzero(work.are("compute", "copy", "set") & ((operator >= 0) | alone))
+    unit = np.where(operator[at] >= 0, operator[at], spans.rows(work.event[at]))
+    groups = Groups.by(unit)
     costed = costs.flops[at] >= 0
     if not costed.any():
         raise no_costs(trace)
@@ -48,17 +52,20 @@ def operations(trace: Trace) -> tuple[Columns, tuple[Codes, ...]]:
     moved = costs.bytes[at]
     known = costed & (moved >= 0)
     chosen = np.flatnonzero(groups.sum(costed) > 0)
-    event = spans.rows(work.op[at[groups.first[chosen]]])
-    device, dtype, unit = work.device[at], costs.dtype[at], costs.tensor_core[at]
+    event = unit[groups.first[chosen]]
+    device, dtype, on_matrix = work.device[at], costs.dtype[at], costs.tensor_core[at]
     rows: Columns = {
         "name_id": spans.name[event],
         "device": first(device, device >= 0, -1)[chosen],
         "dur": groups.sum(work.dur[at])[chosen],
-        "tensor_core": first(unit, costed & (unit >= 0), -1)[chosen],
+        "tensor_core": first(on_matrix, costed & (on_matrix >= 0), -1)[chosen],
         "flops": np.bincount(groups.index, of_costed(costs.flops[at]), groups.count.size)[chosen],
         "bytes": np.where(groups.sum(known) > 0, groups.sum(np.where(known, moved, 0)), -1)[chosen],
     }
     inputs = inputs_at(trace, event)
+    # Of operators without recorded inputs, those that their kernels were recorded with.
+    own = first(spans.rows(work.event[at]), costed, -1)[chosen]
+    inputs = np.where(inputs >= 0, inputs, inputs_at(trace, own))
     texts = trace.once(input_texts)
     place = np.zeros(max(texts, default=-1) + 2, np.int64)  # the last one for -1
     place[list(texts)] = np.arange(1, len(texts) + 1)

@@ -13,7 +13,7 @@ import typer
 from stepscope.cli.analyze import Html, Json, Markdown, Top, Xlsx
 from stepscope.cli.comparing.gates import FailOn
 from stepscope.cli.comparing.sweep import At, By, Csv
-from stepscope.cli.options import NoCache, Store
+from stepscope.cli.options import Device, Memory, NoCache, Store
 from stepscope.cli.page.serving import AllowedHosts, Host, NoBrowser, Port, listening_at
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def compare(
     host: Host = "127.0.0.1",
     allowed_host: AllowedHosts = None,
     no_browser: NoBrowser = False,
+    device: Device = None,
+    memory: Memory = None,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -103,11 +105,12 @@ def compare(
     from stepscope.cli.comparing.files import wanted_files
     from stepscope.cli.comparing.gates import judged, leave, limits_of
     from stepscope.cli.comparing.sweep import is_sweep, sweep
-    from stepscope.cli.opening import OpenOptions, open_inputs
+    from stepscope.cli.opening import OpenOptions, open_inputs, stated_device
 
     limits = limits_of(fail_on or [])
     wanted = wanted_files({"json": json, "markdown": markdown, "html": html, "xlsx": xlsx, "csv": csv}, paths)
-    inputs: OpenOptions = {"cache": not no_cache, "store": store, "run": run, "span": span}
+    stated = stated_device(device, memory)
+    inputs: OpenOptions = {"cache": not no_cache, "store": store, "run": run, "span": span, "stated": stated}
     if is_sweep(paths, at, by, csv):
         refused = {
             "--fail-on": fail_on, "--map": map_, "--level": level, "--input-shape": input_shape, "--top": top,
@@ -133,7 +136,7 @@ def compare(
     )  # fmt: skip
     with (
         listening_at(host, port, allowed_host or (), not no_browser) if view else nullcontext() as served,
-        open_inputs([paths[:1], paths[-1:]], cache=not no_cache, store=store, locked=view) as opened,
+        open_inputs([paths[:1], paths[-1:]], cache=not no_cache, store=store, stated=stated, locked=view) as opened,
         opened.open(0, run if base_run is None else base_run, span if base_span is None else base_span) as base,
         opened.open(1, run, span) as new,
     ):

@@ -76,7 +76,9 @@ def sweep(
     numbers = numbers_given(at)
     check_axis(len(paths), numbers, by)
     points = []
-    with open_inputs([[path] for path in paths], cache=inputs["cache"], store=inputs["store"]) as opened:
+    with open_inputs(
+        [[path] for path in paths], cache=inputs["cache"], store=inputs["store"], stated=inputs["stated"]
+    ) as opened:
         for number in range(len(paths)):
             with opened.open(number, inputs["run"], inputs["span"]) as trace:
                 points.append(point_of(trace, rank))

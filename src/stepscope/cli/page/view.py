@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from stepscope.cli.options import Ignore, NoCache, PathList, Run, Select, Span, Store, Thresholds
+from stepscope.cli.options import Device, Ignore, Memory, NoCache, PathList, Run, Select, Span, Store, Thresholds
 from stepscope.cli.page.serving import AllowedHosts, Host, NoBrowser, Port, listening_at
 
 
@@ -22,6 +22,8 @@ def view(
     set_: Thresholds = None,
     run: Run = None,
     span: Span = None,
+    device: Device = None,
+    memory: Memory = None,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -29,15 +31,16 @@ def view(
 
     Prints its address, and serves the page until it is interrupted.
     """
-    from stepscope.cli.opening import open_input
+    from stepscope.cli.opening import open_input, stated_device
     from stepscope.reports.selection import ReportOptions
     from stepscope.rules import settings
     from stepscope.web.app import create_app
 
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
+    stated = stated_device(device, memory)
     options = ReportOptions(rules=rules, strict=bool(ctx.obj))
     with (
         listening_at(host, port, allowed_host or (), not no_browser) as served,
-        open_input(paths, cache=not no_cache, store=store, run=run, span=span, locked=True) as trace,
+        open_input(paths, cache=not no_cache, store=store, run=run, span=span, stated=stated, locked=True) as trace,
     ):
         served(lambda token, hosts: create_app(trace, token, options=options, hosts=hosts))

@@ -41,7 +41,7 @@ SELECT nth, shapes, dtypes, "values" FROM cost_calls JOIN input_texts USING (tex
 
 
 def find_costs(staging: Staging, recorded: pa.Table, event: Ids, op: Ids, op_class: NDArray[np.int8]) -> pa.Table:
-    """FLOPs and bytes of one compute kernel of every operator that has a cost model.
+    """FLOPs and bytes of one compute kernel of every operator with a cost model, and of kernels that have their own.
 
     It is the operator's first kernel of the cost's class, or its first kernel if there is none.
 
@@ -74,7 +74,18 @@ def find_costs(staging: Staging, recorded: pa.Table, event: Ids, op: Ids, op_cla
     around = chain.around[chosen[order]]
     order = order[np.append(True, around[1:] != around[:-1])[: around.size]]
     costs = chain.costs.take(pa.array(chain.cost[chosen[order]]))
-    return pa.table({"event": event[kernel[order]], "flops": costs["flops"], "bytes": costs["bytes"]})
+    found = pa.table({"event": event[kernel[order]], "flops": costs["flops"], "bytes": costs["bytes"]})
+    return _with_own(staging, found, event, np.isin(op, chain.op))
+
+
+def _with_own(staging: Staging, found: pa.Table, event: Ids, costed: NDArray[np.bool_]) -> pa.Table:
+    """Add the costs that kernels have of their own, where no operator around them has one."""
+    if not staging.may_have("raw_costs"):
+        return found
+    with staging.connect() as connection:
+        own = connection.sql("SELECT event, flops, bytes FROM raw_costs").to_arrow_table()
+    own = own.filter(pa.array(np.isin(own["event"].to_numpy(), event[~costed])))
+    return pa.concat_tables([found.cast(own.schema), own])
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,5 +117,11 @@ DEVICES = TableSchema(
         text("compute_capability", "Architecture version as recorded; null if not.", nullable=True),
         Column("clock_hz", "int64", "Highest clock of its units in Hz; null if not recorded.", "", True),
         Column("memory_bandwidth", "int64", "To and from its memory; null if not recorded.", "bytes/s", True),
+        text(
+            "known_by",
+            "How the device is known where the recording does not name it: from counters of its kernels, or as stated "
+            "by the user; else null.",
+            nullable=True,
+        ),
     ),
 )

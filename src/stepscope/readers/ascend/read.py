@@ -9,6 +9,7 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers import content
 from stepscope.readers.ascend import files
+from stepscope.readers.ascend.chip import add_chip
 from stepscope.readers.ascend.gathered import RankMetadata, create
 from stepscope.readers.ascend.info import (
     add_groups,
@@ -57,6 +58,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         observe_missing(staging)
     named = of_kernels(staging)
     link(staging)
+    add_chip(staging, source.path if source.path.is_dir() else None)
     stage(staging)
     members = add_groups(staging, found.metadata)
     sizes = sizes_in_matrix(staging)

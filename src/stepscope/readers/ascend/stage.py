@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.model.bus import bus_factor
+from stepscope.readers.ascend.kernel_work import stage_costs
 from stepscope.readers.ascend.memory import stage_memory
 from stepscope.readers.ascend.sums import Sum
 from stepscope.readers.ascend.vocabulary import ELEMENT_BYTES, NONE_NAMES, known_id, operand_type, operation, part_kind
@@ -135,6 +136,7 @@ def stage(staging: Staging) -> None:
         connection.execute(statement)
     staging.add_args("SELECT i AS id, args FROM ascend_device WHERE args IS NOT NULL ORDER BY i")
     _stage_inputs(staging)
+    stage_costs(staging)
     stage_memory(staging)
     _stage_counters(staging)
 

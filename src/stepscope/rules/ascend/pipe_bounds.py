@@ -1,26 +1,32 @@
-"""Kernels keep no pipe of their cores busy, or only the data-moving ones.
+"""Kernels keep no pipe of their cores busy, or only the scalar one, or those that move data.
 
 ## What it finds
-Types of kernels in which no pipe (cube, vector, scalar, the units that move data) is busy for long, and such in which
-those that move data are the limit.
+Types of kernels in which no pipe (cube, vector, the units that move data) is busy for long, such in which the scalar
+unit is what is busy, and such in which those that move data are the limit.
 
 ## Why it matters
 A kernel can't be faster than its busiest pipe. One whose busiest pipe works a third of the time is limited by something
 else: scalar code, tiles that are too small, unsuitable formats. One that only moves data would cost nothing if it were
-fused with its neighbour.
+fused with its neighbour. The scalar unit computes addresses and loops, one number at a time: work that it is busy with
+is a hundredth of what vector and cube units do in that time.
 
 ## How it decides
 Types of kernels with at least `min_type` of the device's compute time, in kernels of at least `min_ns`. If the
 busiest pipe is busy for less than `max_busy` of their time, there is room: the price is what the step would save if
-it were busy for `bound`. Where moving data takes `moving` or more of the time of vector kernels, it is said so as
-advice: what computes so little can be part of a neighbour. Kernels of optimizers move data by nature, and do not count.
+it were busy for `bound`. Where the scalar unit is busy for `scalar` or more of their time and no other pipe for
+`max_busy`, they are bound by scalar code; what the same work would take on the other units is not recorded, so that
+it is advice. Where moving data takes `moving` or more of the time of vector kernels, it is said so as advice: what
+computes so little can be part of a neighbour. Kernels of optimizers move data by nature, and do not count. Cores that
+ran for less than a tenth of the time of a kernel's others say nothing of it.
 
 ## What to try
 Larger and evenly divisible shapes, half precision, formats that need no conversion, fused operators instead of
-sequences.
+sequences. For scalar code: operations on whole vectors in place of loops over elements, addresses that are computed
+once, tiles that are copied in one call.
 
 ## Known limits
-Needs the counters of pipes. Ratios are means over a kernel; short phases of full use do not show.
+Needs the counters of pipes. Ratios are means over a kernel; short phases of full use do not show. A scalar unit that
+waits, for data or for other cores, counts as busy.
 """
 
 from __future__ import annotations
@@ -39,6 +45,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_kernels import NpuKernels, cores, is_vector, pipes
+from stepscope.signals.shared.job import per_step, step_share
 from stepscope.signals.shared.step_columns import longest
 
 #: Types that only change how numbers are stored.
@@ -59,6 +66,12 @@ _CONVERT = Action(
     after="torch_npu.npu.config.allow_internal_format = False   # no conversions of formats",
     page="npu-operators",
 )
+_WHOLE_VECTORS = Action(
+    "Let the vector and cube units do the work: whole vectors in place of loops over elements, one copy per tile",
+    before="for i in T.serial(n):\n    c[i] = a[i] + b[i]   # each element through the scalar unit",
+    after="T.copy(a_gm, a_ub)\nT.tile.add(c_ub, a_ub, b_ub)   # a vector instruction for the whole tile",
+    page="npu-operators",
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -66,8 +79,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found, ratios = s(cores), s(pipes)
     busiest = np.max(np.stack(list(ratios.values())), axis=0)
     moving = np.max(np.stack([v for name, v in ratios.items() if "mte" in name] or [busiest * 0]), axis=0)
+    other = np.max(np.stack([v for name, v in ratios.items() if "scalar" not in name] or [busiest * 0]), axis=0)
     long = (found.dur >= limits["min_ns"]) & (busiest > 0)
-    idle, moved = np.zeros(found.event.size, np.bool_), np.zeros(found.event.size, np.bool_)
+    idle, moved, scalar = (np.zeros(found.event.size, np.bool_) for _ in range(3))
     total = int(found.dur.sum())
     for kind in np.unique(found.op_type[long]).tolist():
         mine = long & (found.op_type == kind)
@@ -76,8 +90,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         weights = found.dur[mine]
         if np.average(busiest[mine], weights=weights) < limits["max_busy"]:
             idle |= mine
+        elif (
+            np.average(busiest[mine], weights=weights) >= limits["scalar"]
+            and np.average(other[mine], weights=weights) < limits["max_busy"]
+        ):
+            scalar |= mine
         elif is_vector(found.core[mine]).all() and np.average(moving[mine], weights=weights) >= limits["moving"]:
             moved |= mine
+    if scalar.any():
+        yield _scalar(s, found.where(scalar), busiest[scalar], other[scalar], limits)
     if idle.any():
         yield _room(found.where(idle), busiest[idle], limits)
     moved &= ~_updates(found)
@@ -106,6 +127,27 @@ def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Dr
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"busiest": mean, **limits},
         key="room",
+    )
+
+
+def _scalar(
+    s: Signals, found: NpuKernels, busy: NDArray[np.float64], other: NDArray[np.float64], limits: Limits
+) -> Draft:
+    mean, rest = (float(np.average(one, weights=found.dur)) for one in (busy, other))
+    share = step_share(s, found.dur.sum())
+    return Draft(
+        title="Kernels are bound by scalar code",
+        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}, {percent(share)} of it) "
+        f"keep the scalar units of their cores busy for {percent(mean)} of their time, and no other pipe for more than "
+        f"{percent(rest)}: it goes to loops over single elements, addresses, or waiting in these.",
+        actions=(_WHOLE_VECTORS, _SHAPES),
+        taken_ns=per_step(s, found.dur.sum()),
+        waiting=rest < limits["idle"],
+        confidence=0.8,
+        events=longest(found.event, found.dur),
+        rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
+        numbers={"scalar_busy": mean, "other_busy": rest, **limits},
+        key="scalar",
     )
 
 
@@ -142,6 +184,13 @@ RULE = Rule(
             "half there is something to gain beyond doubt.",
         ),
         Threshold("bound", 0.8, "share", "Ratio at which msprof-analyze calls an operator bound by a pipe."),
+        Threshold(
+            "scalar",
+            0.9,
+            "share",
+            "Busy through: a cube or vector kernel's scalar unit feeds the others for 0.2 to 0.8 of the time.",
+        ),
+        Threshold("idle", 0.05, "share", "Other units that are used less do none of the work: the device waits then."),
         Threshold(
             "moving",
             0.9,

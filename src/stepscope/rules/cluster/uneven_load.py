@@ -67,7 +67,8 @@ def _imbalance(ranks: Mapping[int, Signals]) -> float:
     """The largest amount of work over the mean of the ranks, as a mean over the steps."""
     amounts = [found.amount for s in ranks.values() if (found := s.maybe(work)) is not None]
     steps = min((amount.size for amount in amounts), default=0)
-    if len(amounts) < len(ranks) or not steps:
+    # A rank of which only sums are at hand has no kernels whose work is known: that is not none.
+    if len(amounts) < len(ranks) or not steps or not all(amount[:steps].any() for amount in amounts):
         return 1.0
     table = np.stack([amount[:steps] for amount in amounts])
     usual = table.mean(axis=0)

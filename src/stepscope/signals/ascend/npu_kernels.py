@@ -36,6 +36,10 @@ SELECT ts, value FROM counters WHERE (name ILIKE '%core%freq%' OR name ILIKE '%f
 """
 #: So many kernels do not use the same number of blocks by chance.
 _SEVERAL: Final = 3
+#: Cores whose time is a smaller part of that of the kernel's others say nothing of it: one over this.
+_BRIEF: Final = 10
+_NO_PIPES: Final = "how busy the pipes of the cores were is not recorded"
+_RECORD_PIPES: Final = "record with profiler_level=ProfilerLevel.Level1 and aic_metrics=AiCMetrics.PipeUtilization"
 _AI_CPU: Final = ("AiCpu", "AICPU", "AI_CPU")
 
 #: Vector units per AI core, by core type: the cores of these kernels come in pairs on chips with separate units.
@@ -139,16 +143,17 @@ def units(s: Signals) -> Mapping[str, int]:
 
 @signal()
 def pipes(s: Signals) -> Mapping[str, NDArray[np.float64]]:
-    """Busy share of each pipe of the cores per kernel, by metric; rows as in `npu_kernels.cores`."""
+    """Busy share of each pipe of the cores per kernel, by metric; rows as in `npu_kernels.cores`.
+
+    Of a kernel with cube and vector parts, cores that ran for less than a tenth of the others' time count as idle.
+    """
     found = s(cores)
     names = [f"{core}_{pipe}_ratio" for core in ("aic", "aiv") for pipe in ("mac", "vec", "scalar", "mte1", "mte2",
              "mte3", "fixpipe")]  # fmt: skip
-    rows = s.trace.columns(_METRICS_SQL, {"metrics": [*names, *(name[4:] for name in names)]})
+    times = ["aic_total_time", "aiv_total_time"]
+    rows = s.trace.columns(_METRICS_SQL, {"metrics": [*names, *(name[4:] for name in names), *times]})
     if not rows["event"].size:
-        raise MissingInputError(
-            "how busy the pipes of the cores were is not recorded",
-            hint="record with profiler_level=ProfilerLevel.Level1 and aic_metrics=AiCMetrics.PipeUtilization",
-        )
+        raise MissingInputError(_NO_PIPES, hint=_RECORD_PIPES)
     order = np.argsort(found.event, kind="stable")
     at = order[np.minimum(np.searchsorted(found.event, rows["event"], sorter=order), found.event.size - 1)]
     known = found.event[at] == rows["event"]
@@ -158,6 +163,13 @@ def pipes(s: Signals) -> Mapping[str, NDArray[np.float64]]:
         mine = known & (rows["metric"] == name)
         values[at[mine]] = rows["value"][mine]
         ratios[name] = values
+    cube, vector = (ratios.pop(name, np.zeros(found.event.size)) for name in times)
+    for core, own, others in (("aic_", cube, vector), ("aiv_", vector, cube)):
+        for name, values in ratios.items():
+            if name.startswith(core):
+                values[own * _BRIEF < others] = 0.0
+    if not ratios:
+        raise MissingInputError(_NO_PIPES, hint=_RECORD_PIPES)
     return ratios
 
 

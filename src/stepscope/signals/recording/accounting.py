@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.analyses.shared.needs import has_device
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.signals.communication.cluster import waited_share
@@ -30,7 +31,7 @@ class Account:
         communication: Collectives, and nothing else.
         copies: Copies or memsets, and nothing else.
         causes: The largest causes of idle time, each as a share of the step.
-        known_device: Whether the device is known, so that its kernels can be held against its peaks.
+        known_device: Whether the device is known, so that its kernels, if any, can be held against its peaks.
         gaps: The longest gaps of the device that is idle least, where it is idle for long.
         waiting: The part of communication in which the rank waits for others, as a share of the step; 0 if not known.
         between: Idle time between steps as a share of the time from one to the next, where they are apart.
@@ -86,7 +87,7 @@ def account(s: Signals) -> Account:
         communication,
         copies,
         told,
-        s(device) is not None,
+        s(device) is not None or not s.trace.once(has_device),
         gaps,
         apart.share if apart is not None else 0.0,
         waiting,
