@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from stepscope.cluster.groups_file import GivenGroup
 from stepscope.cluster.job import JobGroup, JobParts
+from stepscope.model.parallelism import parallelism_named
 from stepscope.model.schema import Column, TableSchema, count, flag, size, text
 from stepscope.model.table import Table
 
@@ -31,20 +31,6 @@ PARALLEL_GROUPS: Final = TableSchema(
     ),
 )  # fmt: skip
 
-#: What frameworks call their groups; the first that fits counts. Megatron joins names: `dp_cp` is data parallelism.
-_WORDS: Final = (
-    ("expert", r"exp|ep|expert|moe|etp|edp"),
-    ("data", r"dp|data|replica|fsdp|zero|ddp"),
-    ("tensor", r"tp|tensor|mp_tp|row|col"),
-    ("pipeline", r"pp|pipe|pipeline|stages?"),
-    ("context", r"cp|context|ring|ulysses|sequence|sp"),
-    ("model", r"mp|model"),
-    ("embedding", r"embd|embedding"),
-    ("world", r"default|world|global"),
-)
-_PATTERNS: Final = tuple(
-    (kind, re.compile(rf"(?:^|[^a-z])(?:{words})(?:[^a-z]|$)", re.IGNORECASE)) for kind, words in _WORDS
-)
 _P2P: Final = {"send", "recv", "send_recv"}
 
 
@@ -94,12 +80,10 @@ def _unrecorded(given: GivenGroup, job: JobParts) -> tuple[object, ...]:
 
 
 def _parallelism(words: str, kinds: set[str], size: int | None, world: int) -> tuple[str | None, str | None]:
-    for kind, pattern in _PATTERNS:
-        if pattern.search(words):
-            # The default group of a job is that of its only parallelism, if its ranks average gradients in it.
-            if kind == "world" and kinds & {"all_reduce", "reduce_scatter"} and size == world:
-                break
-            return kind, "name"
+    named = parallelism_named(words)
+    # The default group of a job is that of its only parallelism, if its ranks average gradients in it.
+    if named and not (named == "world" and kinds & {"all_reduce", "reduce_scatter"} and size == world):
+        return named, "name"
     if kinds and kinds <= _P2P:
         return "pipeline", "traffic"
     if kinds & {"all_to_all", "all_to_allv"}:

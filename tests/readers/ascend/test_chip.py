@@ -43,7 +43,8 @@ def kernel(
         share = 0.0 if core == VECTOR else cycles / (megahertz * cores * us)
         counters["cube_utilization(%)"] = f"{100 * share:.3f}"
     row = {
-        "Name": f"aclnnMm{n}_MatMulV2", "Type": "MatMulV2", "Accelerator Core": core, "Start Time(us)": f"{at(n * 1_000)}\t",
+        "Name": f"aclnnMm{n}_MatMulV2", "Type": "MatMulV2", "Accelerator Core": core,
+        "Start Time(us)": f"{at(n * 1_000)}\t",
         "Duration(us)": f"{us:.3f}", "Wait Time(us)": "0", "Block Dim": f"{blocks}", **counters,
     }  # fmt: skip
     return {**row, **more}

@@ -9,6 +9,7 @@ import pytest
 from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import cluster, pipeline
+from stepscope.signals.memory import memory
 from stepscope.signals.shared import job
 
 STEP = 100_000_000
@@ -41,6 +42,16 @@ def test_uneven_stages_want_layers_moved_first() -> None:
 def test_stages_that_are_nearly_even_save_what_more_micro_batches_do(compute: int, cost: int) -> None:
     (draft,) = job_drafts("CLU006", {0: on(0, 38_000_000), 2: on(1, 38_000_000, compute=compute)})
     assert draft.cost_ns == cost
+
+
+def test_a_model_that_fits_into_one_device_needs_no_pipeline() -> None:
+    fits = {0: {**on(0, 38_000_000), memory.room: (12 << 30, 32 << 30)}, 1: on(0, 40_000_000)}
+    (draft,) = job_drafts("CLU006", fits)
+    assert {"12.0 GiB", "32.0 GiB"} <= set(figures(draft.summary))
+    assert draft.actions[0].before == "--pipeline-model-parallel-size 2"
+    (draft,) = job_drafts("CLU006", {0: {**on(0, 38_000_000), memory.room: (13 << 30, 32 << 30)}})
+    assert "more micro-batches" in draft.actions[0].text
+    assert "GiB" not in draft.summary
 
 
 def test_a_small_bubble_is_as_it_must_be() -> None:

@@ -19,9 +19,12 @@ is as much shorter as the mean stage is than the longest, and the price is no le
 rank makes longer (CLU001, CLU003) only what would remain without it is counted: what ranks would save by that, less
 what they wait for it in collectives.
 
+Where what a rank holds at its peak, times the number of stages, is at most `fits` of a device's memory, the model needs
+no pipeline, and doing without comes first: there is no bubble in data parallelism.
+
 ## What to try
-More micro-batches per step, smaller ones if the batch is to stay; interleaved stages; layers moved from the longest
-stage (the last one has the head and the loss as well); fewer stages where the model fits into memory.
+No pipeline where the model fits without; more micro-batches per step, smaller ones if the batch is to stay; interleaved
+stages; layers moved from the longest stage (the last one has the head and the loss as well).
 
 ## Known limits
 Without the other stages the longest one is not known; without the other pipelines a slow rank looks like a bubble.
@@ -31,9 +34,10 @@ Inference pipelines also wait for requests, and are not judged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from statistics import mean, median
 
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.cluster.lateness import MIN_WAIT, READS, late_ranks
 from stepscope.rules.finding import Action
@@ -41,6 +45,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.communication.cluster import waited_ns
 from stepscope.signals.communication.pipeline import StageTimes, stage
+from stepscope.signals.memory.memory import room
 from stepscope.signals.shared.job import step_ns
 
 #: Part of a bubble that remains with four times the micro-batches.
@@ -69,6 +74,12 @@ _FEWER = Action(
     "Use fewer stages, and more data parallelism in their place, if the model fits into the memory of fewer devices",
     page="pipeline-parallelism",
 )
+_NONE = Action(
+    "Do without the pipeline: the model fits into one device, and data parallelism in its place has no bubble",
+    before="--pipeline-model-parallel-size {stages}",
+    after="--pipeline-model-parallel-size 1   # all ranks data parallel; --use-distributed-optimizer",
+    page="pipeline-parallelism",
+)
 
 
 def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
@@ -87,13 +98,15 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     slowest, balance, even = _balance({rank: found[rank] for rank in lengths})
     uneven = balance >= limits["min_ratio"]
     bubble = mean(max(found[rank].bubble_ns - ns, 0) for rank, ns in _for_late({r: ranks[r] for r in lengths}).items())
+    needless = _needless(found[worst], _rooms(ranks), limits)
     yield Draft(
         title="Stages of the pipeline wait for each other",
         summary=f"The pipeline's bubble: {_who(found, shares)} of the step in sends and receives for "
         f"{_neighbours(found[worst])} (rank {worst}: {duration(found[worst].bubble_ns)}), without computing."
         + _micro_batches(found[worst])
-        + (f" Stage {slowest} computes {balance:.2f} times as long as the shortest." if uneven else ""),
-        actions=(_MOVE, _MORE, _INTERLEAVE, _FEWER) if uneven else (_MORE, _INTERLEAVE, _MOVE, _FEWER),
+        + (f" Stage {slowest} computes {balance:.2f} times as long as the shortest." if uneven else "")
+        + (f" {needless}" if needless else ""),
+        actions=_actions(found[worst], uneven, bool(needless)),
         cost_ns=int(max((1 - _LEFT) * bubble, min((1 - even) * max(lengths.values()), bubble) if uneven else 0)),
         confidence=0.9 if found[worst].told else 0.7,
         events=found[worst].events,
@@ -101,6 +114,30 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         numbers={"bubble_share": shares[worst], "stage_balance": balance, **limits},
         ranks=(worst, *(rank for rank in lengths if rank != worst)),
     )
+
+
+def _rooms(ranks: Mapping[int, Signals]) -> list[tuple[int, int]]:
+    return [found for s in ranks.values() if (found := s.maybe(room)) is not None]
+
+
+def _needless(one: StageTimes, rooms: list[tuple[int, int]], limits: Limits) -> str:
+    """Says that the whole model fits into one device; empty if it does not, or is not known to."""
+    if one.stages is None or not rooms:
+        return ""
+    used, total = max(rooms)
+    if used * one.stages > limits["fits"] * min(size for _, size in rooms):
+        return ""
+    return (
+        f"The model needs no pipeline: a stage holds at most {quantity(used, 'bytes')}, and {one.stages} of them fit "
+        f"into the {quantity(total, 'bytes')} that the device has at least."
+    )
+
+
+def _actions(one: StageTimes, uneven: bool, needless: bool) -> tuple[Action, ...]:
+    usual = (_MOVE, _MORE, _INTERLEAVE) if uneven else (_MORE, _INTERLEAVE, _MOVE)
+    if not needless:
+        return (*usual, _FEWER)
+    return (replace(_NONE, before=_NONE.before.format(stages=one.stages)), *usual)
 
 
 def _for_late(ranks: Mapping[int, Signals]) -> dict[int, int]:
@@ -160,8 +197,9 @@ RULE = Rule(
         Threshold(
             "min_share", 0.05, "share", "Two stages wait as much with 19 micro-batches; less is hardly worth a change."
         ),
+        Threshold("fits", 0.8, "share", "Leaves room for communication buffers, and a last stage with head and loss."),
         Threshold("min_ratio", 1.1, "ratio", "One layer more or less of ten: what can be moved at all."),
     ),
     job_check=job_check,
-    reads=READS,
+    reads=(*READS, room),
 )

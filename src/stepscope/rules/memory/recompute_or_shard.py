@@ -11,17 +11,21 @@ reduce activations.
 ## How it decides
 The peak must reach `min_share` of the device's memory, or an allocation must have failed. The least memory in use
 within a step is what stays. If at least `min_activations` of the peak is above that, activations dominate, and
-recomputation is advised; else, with several ranks, the first stage of sharding that brings the peak below `fits` is
-named, by the share of states that it spreads: 12, 14 or 16 of 16 bytes per parameter for Adam in mixed precision. It
-is advice.
+recomputation is advised; else, where several ranks hold the same parameters (data parallelism, and ranks that share a
+sequence), the first stage of sharding that brings the peak below `fits` is named, by the share of states that it
+spreads over these: 12, 14 or 16 of 16 bytes per parameter for Adam in mixed precision. Where none do, the model must be
+divided further: tensor parallelism within a server first, then pipeline stages. It is advice.
 
 ## What to try
 Recompute the blocks whose activations are largest for what they cost to compute (attention without FlashAttention,
 wide activations); or shard, with the smallest stage that suffices.
 
+Megatron and what is built on it (MindSpeed on NPUs) have options for each.
+
 ## Known limits
 Optimizers other than Adam, and training in fp32, spread other shares. Where the recording began with memory in use,
-what stays is unknown and nothing is said.
+what stays is unknown and nothing is said. Whether states are spread already is not recorded: a distributed optimizer
+has had its effect on what stays, and saves nothing again.
 """
 
 from __future__ import annotations
@@ -33,16 +37,49 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.process_groups import world_size
+from stepscope.signals.communication.layout import layout
+from stepscope.signals.communication.process_groups import megatron
 from stepscope.signals.memory.memory import failures, fullest, used_share
+from stepscope.signals.shared.job import platform
 
 #: Part of what stays that each stage spreads over the ranks (Rajbhandari et al., ZeRO, 2020).
 _STAGES = (("ZeRO-1", 12 / 16), ("ZeRO-2", 14 / 16), ("ZeRO-3 (FSDP)", 1.0))
+#: The same as options of Megatron: its distributed optimizer is ZeRO-1.
+_MEGATRON = {
+    "ZeRO-1": "--use-distributed-optimizer",
+    "ZeRO-2": "--use-torch-fsdp2",
+    "ZeRO-3 (FSDP)": "--use-torch-fsdp2",
+}
 _CODE = {
     "ZeRO-1": "optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=lr)",
     "ZeRO-2": "FSDP(model, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP)",
     "ZeRO-3 (FSDP)": "for block in model.blocks:\n    fully_shard(block)\nfully_shard(model)",
 }
+
+_DIVIDE = Action(
+    "Divide the model among more devices: tensor parallelism within a server, then pipeline stages across servers",
+    before="--tensor-model-parallel-size 1 --pipeline-model-parallel-size 1",
+    after="--tensor-model-parallel-size 8 --sequence-parallel   # then --pipeline-model-parallel-size 2",
+    page="pipeline-parallelism",
+)
+_RECOMPUTE = Action(
+    "Recompute the largest blocks in the backward pass",
+    before="x = block(x)",
+    after="x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
+    page="activation-checkpointing",
+)
+_SELECTIVE = Action(
+    "Recompute attention's scores, which cost little; then whole layers, as many as must be",
+    before="--recompute-granularity none",
+    after="--recompute-granularity selective   # or: full --recompute-method block --recompute-num-layers 4",
+    page="activation-checkpointing",
+)
+_MINDSPEED = Action(
+    "MindSpeed can recompute activation functions alone, keep one copy of fp32 parameters, or swap to the host",
+    before="no option of memory",
+    after="--recompute-activation-function --reuse-fp32-param   # or --swap-attention",
+    page="activation-checkpointing",
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -65,34 +102,51 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         yield Draft(
             title="Activations fill the memory",
             summary=f"{where}: recomputing them in the backward pass would make room.",
-            actions=(
-                Action(
-                    "Recompute the largest blocks in the backward pass",
-                    before="x = block(x)",
-                    after="x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
-                    page="activation-checkpointing",
-                ),
-            ),
+            actions=_recomputing(s),
             confidence=0.8,
             rows=rows,
             numbers=numbers,
         )
         return
-    ranks = s(world_size) or 1
-    fits = [(name, peak.used - peak.baseline * part * (1 - 1 / ranks)) for name, part in _STAGES]
-    chosen = next(((name, after) for name, after in fits if after <= limits["fits"] * peak.total), fits[-1])
-    if ranks > 1:
-        name, after = chosen
-        yield Draft(
-            title="Parameters and their states fill the memory",
-            summary=f"Only {where}; {name} over {ranks} ranks would bring the peak to about {quantity(after, 'bytes')} "
-            f"({percent(after / peak.total)} of the device).",
-            actions=(Action(f"Shard with {name}", before="DistributedDataParallel(model)", after=_CODE[name],
-                            page="fsdp-zero"),),
-            confidence=0.7,
-            rows=rows,
-            numbers=numbers,
-        )  # fmt: skip
+    told = s(layout)
+    actions: tuple[Action, ...]
+    if (told.world or 1) == 1:
+        return
+    if told.replicas is None:
+        said = "; how many ranks hold the same parameters, over which their states could be spread, is not recorded"
+        actions, confidence = (_sharding(s, "ZeRO-1"), _DIVIDE), 0.5
+    elif told.replicas == 1:
+        said = ", and no two ranks hold the same parameters: the model has to be divided among more devices"
+        actions, confidence = (_DIVIDE,), 0.6
+    else:
+        ranks = told.replicas
+        fits = [(name, peak.used - peak.baseline * part * (1 - 1 / ranks)) for name, part in _STAGES]
+        name, after = next(((one, left) for one, left in fits if left <= limits["fits"] * peak.total), fits[-1])
+        said = (
+            f"; {name} over the {ranks} ranks that hold the same parameters would bring the peak to about "
+            f"{quantity(after, 'bytes')} ({percent(after / peak.total)} of the device)"
+        )
+        actions, confidence = (_sharding(s, name), *((_DIVIDE,) if after > limits["fits"] * peak.total else ())), 0.7
+    yield Draft(
+        title="Parameters and their states fill the memory",
+        summary=f"Only {where}{said}.",
+        actions=actions,
+        confidence=confidence,
+        rows=rows,
+        numbers=numbers,
+    )
+
+
+def _recomputing(s: Signals) -> tuple[Action, ...]:
+    if not s.maybe(megatron):
+        return (_RECOMPUTE,)
+    return (_SELECTIVE, _MINDSPEED) if s.maybe(platform) == "npu" else (_SELECTIVE,)
+
+
+def _sharding(s: Signals, name: str) -> Action:
+    if s.maybe(megatron):
+        return Action(f"Shard with {name}", before="--bf16", after=f"--bf16 {_MEGATRON[name]}", page="fsdp-zero")
+    return Action(f"Shard with {name}", before="DistributedDataParallel(model)", after=_CODE[name], page="fsdp-zero")
 
 
 RULE = Rule(

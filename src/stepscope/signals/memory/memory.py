@@ -14,10 +14,13 @@ from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Times
+from stepscope.signals.shared.job import platform
 from stepscope.signals.signal import Signals, signal
 
 _DEVICES_SQL: Final = "SELECT device, name, memory_bytes FROM devices"
 _SNAPSHOT_SQL: Final = "SELECT count(*) FROM segments"
+#: Bytes that every Ascend device for training has at least (device table).
+_LEAST_NPU: Final = 32 << 30
 _FAILED_SQL: Final = "SELECT count(*) FROM allocator_events WHERE action = 'oom'"
 
 
@@ -93,7 +96,7 @@ def fullest(s: Signals) -> Peak:
     if not sized:
         raise MissingInputError(
             "how much memory the device has is not recorded",
-            hint="give a recording that names the device, as those of the PyTorch profiler do",
+            hint="state it: --memory 64GiB, or --device NAME",
         )
     return max(sized, key=lambda peak: peak.used / (peak.total or 1))
 
@@ -103,6 +106,21 @@ def used_share(s: Signals) -> float:
     """Peak memory as a share of the device's memory."""
     peak = s(fullest)
     return peak.used / (peak.total or 1)
+
+
+@signal()
+def room(s: Signals) -> tuple[int, int]:
+    """Peak memory in use and memory of the device in bytes; on an NPU of unknown variant what all for training have."""
+    found = [peak for peak in s(peaks) if not peak.bound]
+    if not found:
+        raise MissingInputError("the peak of the memory in use is not recorded", hint="record it (profile_memory=True)")
+    most = max(found, key=lambda peak: peak.used)
+    total = most.total or (_LEAST_NPU if s(platform) == "npu" else None)
+    if total is None:
+        raise MissingInputError(
+            "how much memory the device has is not recorded", hint="state it: --memory 64GiB, or --device NAME"
+        )
+    return most.used, total
 
 
 @signal()
