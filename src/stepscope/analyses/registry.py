@@ -36,6 +36,7 @@ MODULES: Final[tuple[str, ...]] = (
     "kernels.occupancy",
     "kernels.device_utilisation",
     "kernels.kernels",
+    "kernels.inspected_kernels",
     "kernels.kernel_origins",
     "host.operators",
     "host.launches",

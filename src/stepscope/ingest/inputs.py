@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.model.source import SourceTraits
 from stepscope.readers.ascend import inputs as ascend
+from stepscope.readers.counters import inputs as counters
 from stepscope.readers.kineto import inputs as kineto
 from stepscope.readers.machine import inputs as machine
 from stepscope.readers.memsnapshot import inputs as memsnapshot
@@ -14,6 +15,7 @@ from stepscope.readers.nsight import inputs as nsight
 
 SOURCES: Final[Mapping[str, SourceTraits]] = {
     ascend.NAME: ascend.SOURCE,
+    counters.NAME: counters.SOURCE,
     kineto.CHROME_NAME: kineto.CHROME,
     kineto.NAME: kineto.SOURCE,
     machine.NAME: machine.SOURCE,

@@ -14,7 +14,7 @@ from stepscope.ingest.options import Options
 from stepscope.ingest.recognise import Recognised, recognise
 from stepscope.ingest.storing import Stores
 from stepscope.ingest.whose.choice import choose
-from stepscope.ingest.whose.companions import companions, recordings_alone
+from stepscope.ingest.whose.companions import companions, counted_kernels, recordings_alone
 from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.notes import notes as whose_notes
 from stepscope.model.trace import Note, Trace
@@ -102,6 +102,7 @@ def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
                 [*_skipped_notes(found), *notes, *whose_notes(recordings, choice), *_stated_note(options)],
                 snapshots={rank: group[1].store for rank, group in choice.ranks.items() if len(group) > 1},
                 machines=companions(choice.ranks, samples),
+                counted=counted_kernels(choice.ranks, samples),
                 places=choice.places,
                 stated=options.stated,
                 locked=options.locked,

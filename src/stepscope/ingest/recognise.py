@@ -13,6 +13,7 @@ from stepscope.model.errors import UserError
 from stepscope.model.sizes import SIZES
 from stepscope.readers import content
 from stepscope.readers.ascend.reader import AscendReader
+from stepscope.readers.counters.reader import KernelCountersReader
 from stepscope.readers.foreign import foreign_archive, is_foreign
 from stepscope.readers.kineto.reader import KinetoReader
 from stepscope.readers.machine.reader import MachineReader
@@ -27,6 +28,7 @@ READERS: Final[tuple[Reader, ...]] = (
     NsightReader(),
     MemorySnapshotReader(),
     MachineReader(),
+    KernelCountersReader(),
 )
 
 #: Bytes examined if a file's first ones leave the reader in doubt; some have long headers.

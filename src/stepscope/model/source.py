@@ -22,7 +22,8 @@ class SourceTraits:
         marking: How to mark steps in a PyTorch program; empty if such recordings have no marks.
         marking_elsewhere: How to mark steps in other programs.
         timed: Whether they hold durations of work, not only memory contents.
-        companion: Whether they add to a recording beside them, and are none by themselves.
+        companion: Whether they add to a recording beside them.
+        alone: Whether what adds to a recording can be opened by itself, too.
         by_operators: Whether host work is recorded as operators, so that a recording with calls alone is a reduced one.
         numbered: Whether operators are numbered consecutively, so that gaps show removed ones.
         profiler: What users call the profiler; empty for its reader's name.
@@ -39,6 +40,7 @@ class SourceTraits:
     marking_elsewhere: str = "call prof.step() after each iteration"
     timed: bool = True
     companion: bool = False
+    alone: bool = False
     by_operators: bool = False
     numbered: bool = False
     profiler: str = ""

@@ -1,4 +1,4 @@
-"""Samples of the machine beside a recording: tables of their own, and counters of the recorded time."""
+"""What lies beside a recording: samples of the machine, and what kernel profilers counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from stepscope.model.recording import Recording
 from stepscope.model.schema import TableSchema
-from stepscope.model.tables import COUNTERS, HEALTH, TRACKS
+from stepscope.model.tables import COUNTERS, HEALTH, KERNEL_COUNTERS, TRACKS
 from stepscope.model.tables.machine import MACHINE, MACHINE_TABLES
 from stepscope.store.layout import stored_columns
 from stepscope.store.manifest import extent, read_manifest
@@ -84,10 +84,31 @@ class MachineSamples:
         return [f"SELECT {selected} FROM read_parquet([{quoted}]) {where}"]
 
 
+@dataclass(frozen=True, slots=True)
+class CountedKernels:
+    """What a kernel profiler counted of the program's kernels: a table of its own.
+
+    Attributes:
+        store: Its folder.
+    """
+
+    store: Path
+
+    def rows(self, table: TableSchema, rank: int, store: Path) -> list[str]:
+        """SELECT statements of the rows that it adds to a table of the recording."""
+        del store
+        path = self.store / f"{table.name}.parquet"
+        if table is not KERNEL_COUNTERS or not path.exists():
+            return []
+        selected = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else f'"{name}"' for name in table.names)
+        quoted = "'" + str(path).replace("'", "''") + "'"
+        return [f"SELECT {selected} FROM read_parquet([{quoted}])"]
+
+
 def beside_of(
-    recording: Path, described: Recording, snapshot: Path | None, machines: Iterable[Path]
+    recording: Path, described: Recording, snapshot: Path | None, machines: Iterable[Path], counted: Iterable[Path] = ()
 ) -> tuple[AddsRows, ...]:
-    """What adds to the recording in a store: a memory snapshot, and samples of the machine."""
+    """What adds to the recording in a store: a memory snapshot, samples of the machine, counters of kernels."""
     samples = (MachineSamples.of(path, recording) for path in machines)
     first: tuple[AddsRows, ...] = () if snapshot is None else (Snapshot.of(snapshot, described),)
-    return (*first, *(one for one in samples if one is not None))
+    return (*first, *(one for one in samples if one is not None), *map(CountedKernels, counted))

@@ -47,6 +47,7 @@ def open_stores(
     *,
     snapshots: Mapping[int, Path] | None = None,
     machines: Mapping[int, Path] | None = None,
+    counted: Mapping[int, Sequence[Path]] | None = None,
     places: Sequence[Place] = (),
     stated: StatedDevice | None = None,
     locked: bool = False,
@@ -60,6 +61,7 @@ def open_stores(
         notes: Health lines about the input as a whole.
         snapshots: Folder of the memory snapshot that adds to a rank's recording.
         machines: Folder of the samples of the machine on which a rank ran.
+        counted: Folders of what kernel profilers counted of a rank's kernels.
         places: Every recording of the input, with its run, rank and span.
         stated: What the user states of the devices.
         locked: Restrict queries to the stores' files, without network or settings.
@@ -70,10 +72,12 @@ def open_stores(
         DamagedStoreError: A store differs from its manifest.
     """
     recordings = {rank: read_manifest(path) for rank, path in stores.items()}
-    known, sampled = snapshots or {}, machines or {}
+    known, sampled, counters = snapshots or {}, machines or {}, counted or {}
     beside = {
-        rank: beside_of(path, recordings[rank], known.get(rank), [sampled[rank]] if rank in sampled else ())
-        for rank, path in stores.items() if rank in known or rank in sampled
+        rank: beside_of(
+            path, recordings[rank], known.get(rank), [sampled[rank]] if rank in sampled else (), counters.get(rank, ())
+        )
+        for rank, path in stores.items() if rank in known or rank in sampled or rank in counters
     }  # fmt: skip
     added = {one.store for group in beside.values() for one in group}
     database = connect()
@@ -97,11 +101,25 @@ def open_stores(
         only = {rank: known[rank]} if rank in known else None
         machine = {rank: sampled[rank]} if rank in sampled else None
         return partial(
-            open_stores, {rank: stores[rank]}, snapshots=only, machines=machine, stated=stated, locked=locked
+            open_stores,
+            {rank: stores[rank]},
+            snapshots=only,
+            machines=machine,
+            counted={rank: counters[rank]} if rank in counters else None,
+            stated=stated,
+            locked=locked,
         )
 
     again = partial(
-        open_stores, stores, notes, snapshots=snapshots, machines=machines, places=places, stated=stated, locked=True
+        open_stores,
+        stores,
+        notes,
+        snapshots=snapshots,
+        machines=machines,
+        counted=counted,
+        places=places,
+        stated=stated,
+        locked=True,
     )
     trace = Trace(database, recordings, of_rank, notes, places=places, folders=stores, locked=again)
     trace.stores = keys_of((*stores.items(), *((rank, one.store) for rank, group in beside.items() for one in group)))

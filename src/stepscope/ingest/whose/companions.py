@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stepscope.ingest.inputs import source_of
 from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.names import worker_in
 from stepscope.model.errors import UnusableInputError
@@ -18,11 +19,21 @@ def recordings_alone(found: Sequence[FoundRecordings]) -> tuple[list[FoundRecord
     """
     recordings = [one for one in found if not one.companion]
     if not recordings:
+        recordings = [one for one in found if source_of(one.recording.reader).alone]
+    if not recordings:
         raise UnusableInputError(
             f"{found[0].path} holds samples of the machine and no recording",
             hint="give the folder that holds both: what was sampled is shown with the steps of a recording",
         )
-    return recordings, [one for one in found if one.companion]
+    return recordings, [one for one in found if one.companion and one not in recordings]
+
+
+def counted_kernels(
+    ranks: Mapping[int, Sequence[FoundRecordings]], samples: Sequence[FoundRecordings]
+) -> dict[int, tuple[Path, ...]]:
+    """The stores of what kernel profilers counted, for the first rank: they ran the program anew, with its kernels."""
+    counted = tuple(one.store for one in samples if source_of(one.recording.reader).alone)
+    return {min(ranks): counted} if counted and ranks else {}
 
 
 def companions(ranks: Mapping[int, Sequence[FoundRecordings]], samples: Sequence[FoundRecordings]) -> dict[int, Path]:

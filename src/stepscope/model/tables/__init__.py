@@ -11,7 +11,7 @@ from typing import Final
 
 from stepscope.model.tables.columns import RANK
 from stepscope.model.tables.communication import COLLECTIVES, COMM_TASKS, GROUPS
-from stepscope.model.tables.devices import COPIES, DEVICES, KERNEL_METRICS, KERNELS, SAMPLES
+from stepscope.model.tables.devices import COPIES, DEVICES, KERNEL_COUNTERS, KERNEL_METRICS, KERNELS, SAMPLES
 from stepscope.model.tables.events import COUNTERS, EVENTS, FLOWS, MEMORY, OP_INPUTS, STEPS, TRACKS
 from stepscope.model.tables.machine import MACHINE, MACHINE_TABLES, STORAGES
 from stepscope.model.tables.memory import MEMORY_TABLES
@@ -29,6 +29,7 @@ __all__ = [
     "GROUPS",
     "HEALTH",
     "KERNELS",
+    "KERNEL_COUNTERS",
     "KERNEL_METRICS",
     "MACHINE",
     "MEMORY",
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 TABLES: Final = (
-    EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, SAMPLES, FLOWS, STEPS,
-    DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, *MACHINE_TABLES, RECORDED, HEALTH,
+    EVENTS, TRACKS, KERNELS, KERNEL_METRICS, KERNEL_COUNTERS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS,
+    SAMPLES, FLOWS, STEPS, DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, *MACHINE_TABLES, RECORDED, HEALTH,
 )  # fmt: skip
 BY_NAME: Final = {table.name: table for table in TABLES}

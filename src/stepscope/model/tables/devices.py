@@ -71,6 +71,24 @@ KERNEL_METRICS = TableSchema(
         number("value", "Times in ns, ratios as fractions, sizes in bytes, bandwidths in bytes/s; else as recorded."),
     ),
 )
+KERNEL_COUNTERS = TableSchema(
+    "kernel_counters",
+    "One row per number that a kernel profiler counted of one launch: Nsight Compute, `msprof op`, rocprof-compute.",
+    (
+        RANK,
+        Column("launch", "int32", "Number of the launch among those that were profiled.", "id"),
+        text("tool", "ncu, msprof op or rocprof-compute."),
+        text("name", "Kernel as the tool writes it."),
+        text("base", "Its name without template arguments and parameters."),
+        Column("nth", "int32", "How many launches with that base name were profiled before.", "count"),
+        ns("dur", "Duration as counted; null if not. Profilers slow kernels down and fix clocks.", nullable=True),
+        Column("grid", "int32[]", "Blocks in x, y and z; null if not recorded.", "", True),
+        Column("block", "int32[]", "Threads per block in x, y and z; null if not recorded.", "", True),
+        text("metric", "What was counted, by one name for all tools where there is one (`l2_hit_rate`), else as the "
+             "tool calls it."),
+        number("value", "Times in ns, sizes in bytes, shares of one; else as recorded."),
+    ),
+)  # fmt: skip
 COPIES = TableSchema(
     "copies",
     "One row per device copy or memset.",

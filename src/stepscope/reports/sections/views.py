@@ -82,6 +82,13 @@ EFFICIENCY: Final = (
         ("total_ns", "share", "flop_rate", "byte_rate", "efficiency", "bound"),
         rows=6,
     ),
+    View(
+        "inspected_kernels",
+        "Kernels looked into",
+        ("name", "tool"),
+        ("share", "occupancy", "limited_by", "stall", "sectors_per_load", "bank_conflicts", "l2_hit_rate"),
+        rows=6,
+    ),
 )
 
 #: Everything else, in brief.

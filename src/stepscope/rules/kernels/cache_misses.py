@@ -1,0 +1,81 @@
+"""Matrix kernels read their operands from memory instead of L2.
+
+## What it finds
+Matrix multiplications and convolutions with counters, most of whose requests miss L2 although each operand is used many
+times.
+
+## Why it matters
+Blocks that run at the same time share rows and columns. In an order in which neighbours in time share operands these
+come from L2; otherwise each block fetches them from memory, which is several times slower.
+
+## How it decides
+At most `max_hits` of the requests hit L2, arithmetic of at least `min_intensity` FLOPs per byte of operands (below that
+operands are read once, and nothing can hit), and memory that is busy: at least `min_busy` of its throughput, on an NPU
+of the time of the unit that loads (`mte2`). The kernel takes `min_share` of the step. It is advice.
+
+## What to try
+Another order of blocks (Triton: `GROUP_SIZE_M`; CUTLASS: a swizzle; NPU: tiles of `MatMulV3`, or operands in
+`FRACTAL_NZ`), and sizes whose tiles fit.
+
+## Known limits
+Needs FLOPs and bytes of the operator, hence shapes, and counters: of Nsight Compute or rocprof-compute, on an NPU
+`l2_cache=True`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.kernels.inspected import inspected
+
+_CLASSES = ("gemm", "convolution")
+_ORDER = Action(
+    "Let blocks that run at the same time share operands",
+    before="pid_m, pid_n = pid // num_n, pid % num_n",
+    after="group = pid // (GROUP_SIZE_M * num_n)   # Triton's grouped order; CUTLASS: ThreadblockSwizzle",
+    page="memory-access",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Look at the hits of each matrix kernel with counters."""
+    for one in s(inspected):
+        hits = one.values.get("l2_hit_rate")
+        busy = one.values.get("memory_busy", one.values.get("loading"))
+        if hits is None or busy is None or one.intensity is None or one.op_class not in _CLASSES:
+            continue
+        if hits > limits["max_hits"] or busy < limits["min_busy"] or one.share < limits["min_share"]:
+            continue
+        if one.intensity < limits["min_intensity"]:
+            continue
+        yield Draft(
+            title="Matrix kernels read their operands from memory, not L2",
+            summary=f"{one.short}, {percent(one.share)} of the step: {percent(hits)} of its requests hit L2, though "
+            f"each byte of its operands serves {one.intensity:,.0f} FLOPs, and loading is busy for {percent(busy)}.",
+            actions=(_ORDER,),
+            taken_ns=one.ns_per_step,
+            confidence=0.6,
+            events=one.events[:20],
+            rows=(
+                {"table": "kernels" if one.tool == "counters" else "inspected_kernels", "where": {"name": one.name}},
+            ),
+            numbers={"l2_hit_rate": round(hits, 4), "share": round(one.share, 4), **limits},
+            key=one.name,
+        )
+
+
+RULE = Rule(
+    "KRN022",
+    "cache-misses",
+    thresholds=(
+        Threshold("min_share", 0.02, "share", "Less is not worth looking into."),
+        Threshold("max_hits", 0.5, "share", "A GEMM in a good order hits in 70 % and more."),
+        Threshold("min_busy", 0.6, "share", "Nsight Compute calls memory the limit from 60 % of its throughput on."),
+        Threshold("min_intensity", 100, "FLOP/byte", "Above the balance of most devices in half precision by half."),
+    ),
+    check=check,
+)
