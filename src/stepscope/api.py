@@ -12,12 +12,12 @@ from stepscope.model.errors import UserError
 from stepscope.model.place import Place
 from stepscope.model.recording import Recording
 from stepscope.model.showing import present_with
-from stepscope.model.stated import StatedDevice
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
 from stepscope.model.trace import Trace as CanonicalTrace
 from stepscope.reports import notebook
+from stepscope.store.stated import StatedDevice
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -225,10 +225,9 @@ def open(
     Args:
         path: A file or folder, or a list of them.
         run: Of several runs of the same ranks, the sub-folder of one; None for the last.
-        span: Of several recordings of each rank, the number of one in time order, from 1; None for the last that most
-            ranks have.
-        device: The device, if the recording does not name it or names it wrongly: `Ascend 910B3`, `A100-SXM4-80GB`.
-        memory: The size of the device's memory, if that is not recorded: `64GiB`.
+        span: Of several recordings of each rank, the number of one in time order, from 1; None for the usual one.
+        device: The device, if the recording does not name it or names it wrongly, such as `Ascend 910B3`.
+        memory: The size of its memory, if that is not recorded: `64GiB`.
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
 
@@ -236,8 +235,8 @@ def open(
         UserError: A path does not exist or holds no recording, or there is no such run, span or device.
         UnusableInputError: No recording in the input has anything usable.
     """
-    options = replace(_options(cache, store, run, span), stated=StatedDevice.of(device, memory))
-    return Trace(open_trace(path, options))
+    stated = StatedDevice.of(device, memory)
+    return Trace(open_trace(path, replace(_options(cache, store, run, span), stated=stated)))
 
 
 def compare(

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from stepscope.ingest import Inputs
     from stepscope.ingest.summed import SummedJob
     from stepscope.ingest.workers import MakeWorkers
-    from stepscope.model.stated import StatedDevice
     from stepscope.model.trace import Trace
+    from stepscope.store.stated import StatedDevice
 
 #: Shorter work shows no progress bar, s.
 _SHOWN_AFTER_SECONDS: Final = 2.0
@@ -83,7 +83,7 @@ def stated_device(device: str | None, memory: str | None) -> StatedDevice | None
     """
     if device is None and memory is None:
         return None
-    from stepscope.model.stated import StatedDevice
+    from stepscope.store.stated import StatedDevice
 
     return StatedDevice.of(device, memory)
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from stepscope.cluster.groups_file import GivenGroup
 from stepscope.cluster.job import JobGroup, JobParts
-from stepscope.model.parallelism import parallelism_named
 from stepscope.model.schema import Column, TableSchema, count, flag, size, text
 from stepscope.model.table import Table
+from stepscope.signals.communication.parallelism import parallelism_named
 
 PARALLEL_GROUPS: Final = TableSchema(
     "parallel_groups",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepscope.ingest.workers import MakeWorkers
-from stepscope.model.stated import StatedDevice
+from stepscope.store.stated import StatedDevice
 
 #: Called with (what is being done, bytes done, bytes in all).
 Report = Callable[[str, int, int], None]

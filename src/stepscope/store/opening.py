@@ -13,11 +13,11 @@ from stepscope.model.process.databases import Database
 from stepscope.model.process.sandbox import lock
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.sizes import SIZES
-from stepscope.model.stated import StatedDevice
 from stepscope.model.trace import Note, Trace
 from stepscope.store.beside import beside_of
 from stepscope.store.cache import keys_of
 from stepscope.store.manifest import check_rows, read_manifest
+from stepscope.store.stated import StatedDevice
 from stepscope.store.views import views
 
 #: Memory of queries; planning one over many ranks takes a further megabyte for each.

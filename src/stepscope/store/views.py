@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.schema import TableSchema
-from stepscope.model.stated import StatedDevice
 from stepscope.model.tables import DEVICES, EVENTS, KERNELS, OP_INPUTS
 from stepscope.store.activities import ACTIVITIES
 from stepscope.store.beside import AddsRows
@@ -23,6 +22,7 @@ from stepscope.store.layout import (
     columns_sql,
     stored_columns,
 )
+from stepscope.store.stated import StatedDevice
 
 #: Tables stored in a file of another name, which holds more columns.
 _FILES: Final = {KERNELS.name: ACTIVITIES}

@@ -13,8 +13,8 @@ from readers.conformance import open_fresh
 from stepscope.analyses.registry import analyses
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
-from stepscope.model.stated import StatedDevice
 from stepscope.model.trace import Trace
+from stepscope.store.stated import StatedDevice
 
 CUBE, VECTOR = "AI_CORE", "AI_VECTOR_CORE"
 

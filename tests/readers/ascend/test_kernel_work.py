@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.readers.ascend.kernel_work import kernel_cost
+from stepscope.readers.ascend.hardware.kernel_work import kernel_cost
 
 
 def flops(op_type: str, shapes: str, out: str, types: str = "", formats: str = "") -> int | None:
@@ -22,11 +22,11 @@ def flops(op_type: str, shapes: str, out: str, types: str = "", formats: str = "
         ("[1024, 4096];[6144, 1024];[6144]", "[4096, 6144]"),
     ],
 )
-def test_products_count_whichever_operand_is_transposed(shapes: str, out: str) -> None:
+def test_gemms_count_whichever_operand_is_transposed(shapes: str, out: str) -> None:
     assert flops("MatMulV3", shapes, out) == 2 * 4096 * 1024 * 6144
 
 
-def test_batched_products() -> None:
+def test_batched_gemms() -> None:
     assert flops("BatchMatMulV2", "12,1024,512;12,512,1024", "12,1024,1024") == 2 * 12 * 1024 * 512 * 1024
     # The second operand has no batch of its own.
     assert flops("BatchMatMul", "12,1024,512;512,64", "12,1024,64") == 2 * 12 * 1024 * 512 * 64
@@ -54,11 +54,11 @@ def test_bytes_are_those_of_all_operands() -> None:
         ("GroupedMatmul", "8,64;8,128", "64,128"),
     ],
 )
-def test_shapes_that_make_no_product_have_no_cost(op_type: str, shapes: str, out: str) -> None:
+def test_shapes_that_make_no_gemm_have_no_cost(op_type: str, shapes: str, out: str) -> None:
     assert flops(op_type, shapes, out) is None
 
 
-def test_grouped_products_meet_one_matrix_per_row() -> None:
+def test_grouped_gemms_meet_one_matrix_per_row() -> None:
     assert flops("GroupedMatmul", "300,64;8,64,128;;;;8", "300,128") == 2 * 300 * 64 * 128
 
 

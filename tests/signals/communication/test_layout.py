@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from stepscope.model.parallelism import parallelism_named
 from stepscope.signals import Signals
 from stepscope.signals.communication.layout import Layout, layout
+from stepscope.signals.communication.parallelism import parallelism_named
 from support import Facts
 
 ALL = [0, 1, 2, 3]

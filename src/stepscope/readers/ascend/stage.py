@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.model.bus import bus_factor
-from stepscope.readers.ascend.kernel_work import stage_costs
+from stepscope.readers.ascend.hardware.kernel_work import stage_costs
 from stepscope.readers.ascend.memory import stage_memory
 from stepscope.readers.ascend.sums import Sum
 from stepscope.readers.ascend.vocabulary import ELEMENT_BYTES, NONE_NAMES, known_id, operand_type, operation, part_kind

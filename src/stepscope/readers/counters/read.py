@@ -16,9 +16,9 @@ from stepscope.model.kernel_names.parse import parse
 from stepscope.model.recording import Recording
 from stepscope.readers import content
 from stepscope.readers.counters import msprof_op, ncu, rocprof
+from stepscope.readers.counters.detection import cells_of, tool_of
 from stepscope.readers.counters.inputs import NAME
 from stepscope.readers.counters.launch import ProfiledLaunch
-from stepscope.readers.counters.reader import cells_of, tool_of
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 

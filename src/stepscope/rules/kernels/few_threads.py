@@ -33,7 +33,7 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
-from stepscope.rules.kernels.library_kernels import is_library, more_blocks
+from stepscope.rules.library_kernels import is_library, more_blocks
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.occupying import Occupying, places

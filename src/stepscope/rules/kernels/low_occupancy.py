@@ -28,7 +28,7 @@ from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
-from stepscope.rules.kernels.library_kernels import is_library, more_blocks
+from stepscope.rules.library_kernels import is_library, more_blocks
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.grid_coverage import sparse

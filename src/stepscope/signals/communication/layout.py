@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.model.parallelism import parallelism_named
+from stepscope.signals.communication.parallelism import parallelism_named
 from stepscope.signals.communication.process_groups import world_size
 from stepscope.signals.signal import Signals, signal
 

@@ -150,12 +150,12 @@ def _by_utilisation(rows: dict[str, NDArray[Any]]) -> Cores | None:
     clock = _clock(rows)
     if not good.any() or clock is None:
         return None
-    products = rows["cube"][good] / (rows["used"][good] * rows["dur"][good]) * 1e3
-    product = float(np.median(products))
-    number = round(product / clock)
-    if not 0 < number <= _MOST_CORES or abs(product / (number * clock) - 1) > _SAME:
+    rates = rows["cube"][good] / (rows["used"][good] * rows["dur"][good]) * 1e3
+    rate = float(np.median(rates))
+    number = round(rate / clock)
+    if not 0 < number <= _MOST_CORES or abs(rate / (number * clock) - 1) > _SAME:
         return None
-    if np.median(np.abs(products / product - 1)) > _SAME:
+    if np.median(np.abs(rates / rate - 1)) > _SAME:
         return None
     return Cores(number, clock, f"from the counters of {plural(int(good.sum()), 'kernel')}")
 

@@ -1,7 +1,7 @@
 """FLOPs and bytes of matrix kernels from the shapes that the profiler recorded with them.
 
-Multiplication: 2 M N K per product, where the result has M N elements; K follows from the number of elements of the
-first operand, so that it does not matter which operands are transposed. Attention: as in `stepscope.model.opcost`,
+Multiplication: 2 M N K per pair of matrices, where the result has M N elements; K is what both operands share, so that
+it does not matter which of them are transposed. Attention: as in `stepscope.model.opcost`,
 4 B H Nq Nk D forward and 10 B H Nq Nk D backward, which recomputes the scores. Batch, heads and queries are those of
 the softmax's maxima, which have a layout of their own. A mask of 2048 x 2048 for longer sequences is a compressed one,
 which all but one of its modes (`sparse_mode` 2 to 4 of `npu_fusion_attention`) take for causal: then each query sees
@@ -80,7 +80,7 @@ class Operand:
 
     @property
     def batch(self) -> int:
-        """Number of matrices: the product of all but their two dimensions, or four if they are blocked."""
+        """Number of matrices: all dimensions but their own two, or four if they are blocked, multiplied."""
         return math.prod(self.shape[: -4 if self.format in _BLOCKED else -2])
 
 
@@ -126,7 +126,7 @@ def kernel_cost(
     elif op_type.startswith("GroupedMatmul"):
         flops = _grouped(inputs, outputs)
     elif op_type.startswith(("MatMul", "BatchMatMul", "Mm", "Bmm")):
-        flops = _product(inputs, outputs)
+        flops = _gemm(inputs, outputs)
     else:
         return None
     moved = sum(one.bytes for one in (*inputs, *outputs))
@@ -157,8 +157,8 @@ def _inputs_json(shapes: str, types: str) -> tuple[str, str]:
     return json.dumps([list(one.shape) for one in operands(shapes, types, "")]), json.dumps(_split(types))
 
 
-def _product(inputs: Sequence[Operand], outputs: Sequence[Operand]) -> int | None:
-    """Products of matrices, batched or not."""
+def _gemm(inputs: Sequence[Operand], outputs: Sequence[Operand]) -> int | None:
+    """Matrix multiplications, batched or not."""
     if len(inputs) < 2 or not outputs or any(len(one.shape) < 2 for one in (*inputs[:2], outputs[0])):
         return None
     left, right, out = inputs[0], inputs[1], outputs[0]
@@ -172,8 +172,8 @@ def _product(inputs: Sequence[Operand], outputs: Sequence[Operand]) -> int | Non
             return None
         return 2 * out.batch * m * n * inner
     # Blocked operands are padded to whole blocks, a little more than what is computed.
-    product = (left.elements // max(left.batch, 1)) * (right.elements // max(right.batch, 1)) * out.shape[-1]
-    return 2 * out.batch * math.isqrt(product * out.shape[-2]) or None
+    pairs = (left.elements // max(left.batch, 1)) * (right.elements // max(right.batch, 1)) * out.shape[-1]
+    return 2 * out.batch * math.isqrt(pairs * out.shape[-2]) or None
 
 
 def _grouped(inputs: Sequence[Operand], outputs: Sequence[Operand]) -> int | None:

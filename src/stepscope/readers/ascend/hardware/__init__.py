@@ -1,0 +1,1 @@
+"""What the chip is, and how much its kernels compute and move."""
