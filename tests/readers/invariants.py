@@ -62,8 +62,9 @@ def check_rank(trace: Trace) -> None:
     at = _positions(spans["id"], referred["id"])
     for by, what in (("event", "a copy or a collective of no event"), ("flow", "flows from or to nowhere")):
         _none(what, referred["id"][(referred["by"] == by) & (at < 0)])
-    is_op = (at >= 0) & _among(_taken(spans["category"], at), ("op", "dataloader", "step"))
-    _none("inputs of what is no operator", referred["id"][(referred["by"] == "inputs") & ~is_op])
+    # Some profilers record the inputs of kernels themselves.
+    is_op = (at >= 0) & _among(_taken(spans["category"], at), ("op", "dataloader", "step", "kernel"))
+    _none("inputs of what is no operator or kernel", referred["id"][(referred["by"] == "inputs") & ~is_op])
     for line in health:
         assert line["count"] >= 1, line
         assert line["severity"] in ("error", "warning", "info"), line

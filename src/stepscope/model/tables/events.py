@@ -123,9 +123,9 @@ STEPS = TableSchema(
 )
 OP_INPUTS = TableSchema(
     "op_inputs",
-    "One row per operator whose inputs were recorded.",
+    "One row per operator, or kernel of an operator without them, whose inputs were recorded.",
     (
-        ident("event", "The operator's event."),
+        ident("event", "The event of the operator or kernel."),
         RANK,
         text("shapes", "Shapes of the inputs, JSON: a list per tensor.", nullable=True),
         text("dtypes", "Data types of the inputs, JSON.", nullable=True),
