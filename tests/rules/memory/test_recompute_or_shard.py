@@ -19,7 +19,7 @@ def given(
         memory.used_share: share,
         memory.fullest: Peak(0, 76 * GIB, False, 78 * GIB, 80 * GIB, None if baseline is None else baseline * GIB),
         memory.failures: (),
-        layout.layout: layout.Layout(ranks, **{"data": ranks, **sizes}),
+        layout.layout: layout.ParallelSizes(ranks, **{"data": ranks, **sizes}),
         process_groups.megatron: megatron,
         job.platform: "npu" if megatron else "cuda",
     }

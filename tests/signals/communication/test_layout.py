@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from stepscope.signals import Signals
-from stepscope.signals.communication.layout import Layout, layout
+from stepscope.signals.communication.layout import ParallelSizes, layout
 from stepscope.signals.communication.parallelism import parallelism_named
 from support import Facts
 
@@ -19,7 +19,7 @@ def told(
     groups: Mapping[str, list[int]] | None = None,
     called: tuple[str, ...] = ("all_reduce",),
     world: int | None = 4,
-) -> Layout:
+) -> ParallelSizes:
     facts = Facts()
     facts.step(1, 0, 1_000)
     for name, ranks in (groups or {}).items():

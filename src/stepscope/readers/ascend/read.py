@@ -10,6 +10,8 @@ from stepscope.model.recording import Recording
 from stepscope.readers import content
 from stepscope.readers.ascend import files
 from stepscope.readers.ascend.gathered import RankMetadata, create
+from stepscope.readers.ascend.hardware.chip import add_chip
+from stepscope.readers.ascend.info import (
     add_groups,
     attributes,
     collection_end,
@@ -18,9 +20,6 @@ from stepscope.readers.ascend.gathered import RankMetadata, create
     of_kernels,
     world_size,
 )
-from stepscope.readers.ascend.hardware.chip import add_chip
-from stepscope.readers.ascend.info import (
-from stepscope.readers.ascend.info import add_groups, attributes, collection_end, framework, group_names, world_size
 from stepscope.readers.ascend.inputs import NAME
 from stepscope.readers.ascend.kinds import summary_kind, table_kind
 from stepscope.readers.ascend.link import link

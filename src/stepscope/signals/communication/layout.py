@@ -25,7 +25,7 @@ _P2P: Final = ("send", "recv", "send_recv")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ParallelSizes:
     """Sizes of the kinds of parallelism; None for those that are not known.
 
     Attributes:
@@ -54,7 +54,7 @@ class Layout:
 
 
 @signal()
-def layout(s: Signals) -> Layout:
+def layout(s: Signals) -> ParallelSizes:
     """As the framework recorded it, else by names of process groups; a job with one group of all ranks has replicas."""
     world = s(world_size)
     attributes = s.trace.recordings[s.rank].attributes
@@ -64,8 +64,8 @@ def layout(s: Signals) -> Layout:
         rest = int(np.prod([size for kind, size in told.items() if kind in ("tensor", "pipeline", "context")]))
         if "data" not in told and world and world % rest == 0:
             told["data"] = world // rest
-        return Layout(world, **told)
-    return Layout(world, **_by_groups(s, world))
+        return ParallelSizes(world, **told)
+    return ParallelSizes(world, **_by_groups(s, world))
 
 
 def _by_groups(s: Signals, world: int | None) -> dict[str, int]:
