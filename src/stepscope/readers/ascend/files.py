@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.model.sizes import SIZES
-from stepscope.readers.ascend.kinds import SUMMARIES, TABLES, kind_of_name, summary_kind, table_kind
+from stepscope.readers.ascend.kinds import SAMPLES, SUMMARIES, TABLES, kind_of_name, summary_kind, table_kind
 from stepscope.readers.protocol import Source
 
 SQLITE: Final = b"SQLite format 3\0"
@@ -42,6 +42,7 @@ class Result:
         unreadable: Small files that could not be read as JSON.
         emptied: Files of known names with 0 bytes.
         unread: Further slices of a trace, which are not read.
+        unknown: Tables of kinds that are not known.
     """
 
     trace: Source | None = None
@@ -55,6 +56,7 @@ class Result:
     unreadable: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def is_result(folder: Path) -> bool:
@@ -109,7 +111,7 @@ def find(folder: Path) -> Result:
         trace=Source(traces[0]) if traces else None,
         database=database,
         analysis=next(filter(None, (_file(output / name) for name in _ANALYSIS)), None),
-        tables={kind: tuple(kinds[kind]) for kind in TABLES if kind in kinds},
+        tables={kind: tuple(kinds[kind]) for kind in (*TABLES, *SAMPLES) if kind in kinds},
         summaries={kind: kinds[kind][0] for kind in SUMMARIES if kind in kinds},
         info=info,
         metadata=_json(_file(around / "profiler_metadata.json"), unreadable),
@@ -117,7 +119,16 @@ def find(folder: Path) -> Result:
         unreadable=tuple(unreadable),
         emptied=tuple(path.name for path in dict.fromkeys((*inside, *beside)) if _is_emptied(path)),
         unread=tuple(path.name for path in traces[1:]),
+        unknown=tuple(path.name for path in inside if output.name in OUTPUTS and _is_unknown(path)),
     )
+
+
+#: Tables that say in another form what is read: `task_time` what the trace does.
+_SAID: Final = ("task_time", "communication_statistic", "fusion_op", "step_trace", "op_statistic")
+
+
+def _is_unknown(path: Path) -> bool:
+    return path.suffix == ".csv" and kind_of_name(path.name) is None and not path.name.startswith(_SAID)
 
 
 def _is_emptied(path: Path) -> bool:

@@ -13,6 +13,8 @@ Attributes = dict[str, str | int | float | bool]
 
 #: Options under the names of PyTorch's profiler, else their own without the underscore.
 _COMMON: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+#: The profiler's own entries among the metadata.
+_OWN: Final = ("ENV_VARIABLES", "distributed_args", "parallel_group_info", "pp_info")
 _VERSIONS: Final = ("torch_npu_version", "cann_version")
 
 
@@ -41,6 +43,10 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
     for key, value in _dict(metadata.get("distributed_args")).items():
         if isinstance(value, (str, int, float)):
             found[f"distributed.{key}"] = value
+    for key, value in metadata.items():
+        # What a program has added to its recording by `add_metadata`.
+        if key not in _OWN and not key.startswith("SCHEMA_VERSION"):
+            found[f"metadata.{key}"] = value if isinstance(value, (str, int, float)) else json.dumps(value)
     return found
 
 

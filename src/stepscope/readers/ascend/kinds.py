@@ -29,11 +29,17 @@ _OTHERWISE: Final = {"kernel_details": ("op_summary",), "data_preprocess": ("aic
 _PREFIX: Final = r"(?:^|,)\"?(?:Op |Task )?"
 
 TABLES: Final = tuple(_COLUMNS)
+#: Tables of links, memory and processors: their columns differ among versions, so that only their names tell.
+SAMPLES: Final = (
+    "nic", "roce", "hccs", "pcie", "sio", "ub", "ddr", "hbm", "llc_read_write", "llc_aicpu", "llc_bandwidth", "npu_mem",
+    "soc_pmu", "static_op_mem", "dvpp", "cpu_usage", "process_cpu_usage", "host_cpu_usage", "host_mem_usage",
+    "host_network_usage", "host_disk_usage", "sys_mem", "process_mem",
+)  # fmt: skip
 #: By kind of summary: words unique to it.
 _WORDS: Final = {"communication": b'"Communication Time Info"', "communication_matrix": b'"Transport Type"'}
 SUMMARIES: Final = tuple(_WORDS)
 
-_NAMES: Final = {kind: (kind, *_OTHERWISE.get(kind, ())) for kind in (*TABLES, *SUMMARIES, "trace_view")} | {
+_NAMES: Final = {kind: (kind, *_OTHERWISE.get(kind, ())) for kind in (*TABLES, *SAMPLES, *SUMMARIES, "trace_view")} | {
     "trace_view": ("trace_view", "msprof")
 }
 _NAME: Final = re.compile(r"(?P<stem>[a-z]+[a-z2_]*?)(?P<slice>_slice_\d+)?(?:_\d{8,})?\.(?:csv|json(?P<packed>\.gz)?)")

@@ -139,6 +139,10 @@ def _observe_files(staging: Staging, result: files.Result) -> None:
             "slices-unread", "warning", 1, f"{name} is a further slice of the trace",
             "its events are missing; export the trace in one file",
         )  # fmt: skip
+    staging.observe(
+        "files-unknown", "info", len(result.unknown), f"tables of unknown kinds: {', '.join(result.unknown[:5])}",
+        "they are not read",
+    )  # fmt: skip
     for name in dict.fromkeys(result.emptied):
         staging.observe("file-empty", "warning", 1, f"{name} has no content", "its contents are missing")
 

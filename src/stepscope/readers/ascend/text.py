@@ -10,6 +10,8 @@ from stepscope.readers.ascend.csv_load import load
 from stepscope.readers.ascend.csvfile import CsvTable, observe_cells
 from stepscope.readers.ascend.files import Result
 from stepscope.readers.ascend.kernel_details import add_kernel_details
+from stepscope.readers.ascend.kinds import SAMPLES
+from stepscope.readers.ascend.tables import samples
 from stepscope.readers.ascend.trace_view import read_trace
 from stepscope.readers.protocol import Progress
 from stepscope.store.staging import Staging
@@ -32,6 +34,7 @@ def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str,
         "npu_module_mem": memory.read_modules,
         **{kind: partial(summaries.add_table, kind=kind) for kind in summaries.TABLES},
         "data_preprocess": summaries.add_ai_cpu,
+        **{kind: partial(samples.add_samples, kind=kind) for kind in SAMPLES},
     }
     for kind, add in tables.items():
         for path in result.tables.get(kind, ()):

@@ -1,0 +1,1 @@
+"""Tables of the text export that add to what others hold."""

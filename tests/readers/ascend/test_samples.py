@@ -1,0 +1,44 @@
+"""Tables of links and static memory, what a program adds to its recording, and tables that nobody knows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bench.damage.small_ascend import at, write_csv, write_text
+
+from readers.conformance import open_fresh
+
+
+def test_samples_of_links_are_counters_and_sums_are_recorded(tmp_path: Path) -> None:
+    output = write_text(tmp_path / "x_ascend_pt")
+    nic = {"Device_id": "3", "Timestamp(us)": at(5) + "\t", "Rx Bandwidth(MB/s)": "12.5", "State": "up", "funcId": "1"}
+    broken = {**nic, "Timestamp(us)": at(6), "Rx Bandwidth(MB/s)": "x"}
+    write_csv(output / "nic.csv", [nic, broken, {**nic, "Timestamp(us)": at(7)}])
+    write_csv(output / "hccs_20260101000000.csv", [{"Device_id": "3", "Mode": "Tx(MB/s)", "Max": "9.5", "Min": "1"}])
+    size = {"Device_id": "3", "Op Name": "Conv2D", "Model Name": "net", "Graph ID": "1", "Size(KB)": "64"}
+    write_csv(output / "static_op_mem.csv", [size])
+    write_csv(output / "something_new.csv", [{"What": "1"}])
+    with open_fresh(tmp_path) as trace:
+        counters = trace.rows("SELECT name, value FROM counters WHERE name LIKE 'Rx%'")
+        recorded = trace.rows(
+            "SELECT source, subject, metric, value FROM recorded WHERE source IN ('hccs', 'static_op_mem') ORDER BY ALL"
+        )
+        lines = {row["code"]: row["message"] for row in trace.rows("SELECT code, message FROM health")}
+    assert counters == [{"name": "Rx Bandwidth(MB/s) 1", "value": 12.5}] * 2
+    assert [tuple(row.values()) for row in recorded] == [
+        ("hccs", "Tx(MB/s)", "Max", 9.5), ("hccs", "Tx(MB/s)", "Min", 1.0),
+        ("static_op_mem", "Conv2D net 1", "Size(KB)", 64.0),
+    ]  # fmt: skip
+    assert lines["files-unknown"] == "tables of unknown kinds: something_new.csv"
+    assert "nic.csv" in lines["cells-unreadable"]
+
+
+def test_what_a_program_adds_to_its_recording_is_an_attribute(tmp_path: Path) -> None:
+    output = write_text(tmp_path / "x_ascend_pt")
+    path = output.parent / "profiler_metadata.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "run": "try 7", "sizes": [1, 2]}))
+    with open_fresh(tmp_path) as trace:
+        [recording] = trace.recordings.values()
+    added = {key: value for key, value in recording.attributes.items() if key.startswith("metadata.")}
+    assert added == {"metadata.run": "try 7", "metadata.sizes": "[1, 2]"}
