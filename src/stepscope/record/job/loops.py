@@ -36,6 +36,11 @@ class Loops:
         """Finds the steps of the loop."""
         return self._finders.get(self.thread, self._nothing)
 
+    @property
+    def is_main(self) -> bool:
+        """Whether the loop is the main thread."""
+        return self.thread == threading.main_thread().ident
+
     def hold(self) -> None:
         """Keep to this loop, and to what its steps are found by: some are being recorded."""
         self._held = True

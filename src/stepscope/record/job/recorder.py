@@ -114,7 +114,9 @@ class Recorder:
         began = time.perf_counter_ns()
         try:
             if not is_traced() and what(*key):
-                if self.loops.finder.source in ("optimizer", "loader"):
+                # Batches that another thread reads may be ahead of a loop that calls a model.
+                source = self.loops.finder.source
+                if source == "optimizer" or (source == "loader" and self.loops.is_main):
                     self.models.leave()
                 self._step()
         except Exception as error:
