@@ -14,6 +14,8 @@ from stepscope.record.job.unseen import Watched
 _CALLS: Final = 64
 #: The same of all calls, those within others included.
 _LOOKS: Final = 20_000
+#: Modules that look at every attribute of a model, and call none that is not within another call.
+_COMPILERS: Final = ("torch.jit", "torch._jit", "torch._dynamo", "torch.fx", "inspect")
 
 
 class Models:
@@ -102,4 +104,7 @@ class Models:
 def _looks_up(frame: FrameType) -> bool:
     """Whether code looks `__call__` up, as torch.compile does; a class's own `__call__` does so to call another's."""
     code = frame.f_code
-    return code.co_name != "__call__" and opname[code.co_code[frame.f_lasti]].startswith("LOAD_")
+    if code.co_name == "__call__":
+        return False
+    by_torch = str(frame.f_globals.get("__name__")).startswith(_COMPILERS)
+    return by_torch or opname[code.co_code[frame.f_lasti]].startswith("LOAD_")
