@@ -22,7 +22,8 @@ def test_every_table_of_comparisons_is_in_one_view() -> None:
 
 
 def test_views_and_tables_without_rows_are_left_out() -> None:
-    row = ["x" if column.type == "string" else 0 for column in STEP_PARTS.columns]
+    values = {"string": "x", "bool": False}
+    row = [values.get(column.type, 0) for column in STEP_PARTS.columns]
     tables = {
         STEP_PARTS.name: Table.from_rows(STEP_PARTS, [row]),
         STEP_PHASES.name: Table.empty(STEP_PHASES),
