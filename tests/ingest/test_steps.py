@@ -254,6 +254,27 @@ def test_a_loop_through_all_numbered_layers_has_steps() -> None:
     assert [row["source"] for row in steps(f)] == ["inferred"] * 5
 
 
+@pytest.mark.parametrize(("lookups", "source"), [(1, "whole"), (12, "inferred"), (11, "inferred"), (10, "whole")])
+def test_layers_that_look_up_positions_are_no_steps_unless_tokens_are_looked_up_in_each(
+    lookups: int, source: str
+) -> None:
+    f = Facts()
+    for i in range(12):
+        at = 100 + 968 * i  # as close together as the kernels of a layer
+        if i < lookups:
+            f.host("op", "aten::embedding", at - 20, 10)
+        f.host("op", "aten::index", at, 5)
+        f.kernel(
+            "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<>>(long)",
+            at + 3,
+            5,
+            launch=(at, 2),
+        )
+        for k in range(24):
+            f.kernel(f"gemm kernel {k}", at + 9 + 40 * k, 39, launch=(at + 5 + 40 * k, 2))
+    assert brief(f)[0][0] == source
+
+
 def test_operators_tell_where_there_is_no_device() -> None:
     f = Facts()
     for i in range(5):

@@ -133,3 +133,20 @@ def test_cube_rates_follow_cores_and_clock() -> None:
 )
 def test_element_types(recorded: str | None, name: str | None, size: int | None) -> None:
     assert (canonical(recorded), itemsize(recorded)) == (name, size)
+
+
+@pytest.mark.parametrize(
+    ("name", "bandwidth", "sixteen_bits"),
+    [
+        ("NVIDIA GB10", 273e9, 118.8e12),
+        ("NVIDIA RTX A5000", 768e9, 111.1e12),
+        ("NVIDIA GeForce RTX 3060", 360e9, 25.5e12),
+        ("NVIDIA GeForce RTX 3060 Laptop GPU", 336e9, 26.2e12),
+        ("NVIDIA RTX 500 Ada Generation Laptop GPU", 128e9, 36.8e12),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", 576e9, 66e12),
+    ],
+)
+def test_desktops_and_laptops_have_rows_of_their_own(name: str, bandwidth: float, sixteen_bits: float) -> None:
+    found = match(name)
+    assert found is not None
+    assert (found.memory_bandwidth, found.matrix["fp16"]) == (round(bandwidth), round(sixteen_bits))

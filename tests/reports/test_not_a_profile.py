@@ -23,7 +23,15 @@ def page(path: Path) -> tuple[str, set[str]]:
         return markdown.text(report), {line.code for line in report.health}
 
 
-@pytest.mark.parametrize("text", [json.dumps(OTHER), json.dumps({"traceEvents": OTHER, "displayTimeUnit": "ms"})])
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(OTHER),
+        json.dumps({"traceEvents": OTHER, "displayTimeUnit": "ms"}),
+        # Other writers copy the format with its version.
+        json.dumps({"schemaVersion": 1, "traceEvents": OTHER, "displayTimeUnit": "ns"}),
+    ],
+)
 def test_no_claim_and_no_advice(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
     said, codes = page(tmp_path / "a.json")
