@@ -276,3 +276,17 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path) -> None:
     with pytest.warns(RecordingWarning, match="the recording was not written"):
         handler(Full())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_torch_npu_whose_handler_has_no_async_mode(npu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch_npu.profiler  # type: ignore[import-not-found,unused-ignore]
+
+    from stepscope import profiler
+
+    def older(dir_name: object = None, worker_name: object = None, analyse_flag: bool = True) -> tuple[object, ...]:
+        return dir_name, worker_name, analyse_flag
+
+    monkeypatch.setattr(torch_npu.profiler, "tensorboard_trace_handler", older)
+    assert profiler.tensorboard_trace_handler("out") == ("out", None, True)  # type: ignore[comparison-overlap]
+    with pytest.warns(profiler.RecordingWarning, match="async_mode has no effect with this torch_npu"):
+        profiler.tensorboard_trace_handler("out", async_mode=True)

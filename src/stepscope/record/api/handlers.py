@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import os
 import shutil
 import time
@@ -79,9 +80,13 @@ def tensorboard_trace_handler(
     if backend.kind == "npu":
         if use_gzip:
             say("use_gzip has no effect with torch_npu.profiler: it writes folders")
-        handler: Callable[[Any], None] = backend.module.tensorboard_trace_handler(
-            dir_name=dir_name, worker_name=worker_name, analyse_flag=analyse_flag, async_mode=async_mode
-        )
+        native = backend.module.tensorboard_trace_handler
+        options: dict[str, Any] = {"dir_name": dir_name, "worker_name": worker_name, "analyse_flag": analyse_flag}
+        if "async_mode" in inspect.signature(native).parameters:
+            options["async_mode"] = async_mode
+        elif async_mode:
+            say("async_mode has no effect with this torch_npu, which does not have it")
+        handler: Callable[[Any], None] = native(**options)
         return handler
     if not analyse_flag or async_mode:
         say("analyse_flag and async_mode have no effect with torch.profiler: its recordings need no parsing")
