@@ -6,16 +6,21 @@ collectives and the times of steps are those that a reader would find; what only
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
-from stepscope.analyses.communication.matching import Calls
+from stepscope.analyses.communication.matching import Calls, Matching
+from stepscope.analyses.stepgraph.building.peers import quickest
 from stepscope.cluster.job import JobParts
-from stepscope.cluster.part import GroupPart, RankTimes
+from stepscope.cluster.part import GroupPart
+from stepscope.model.intervals import Intervals
 from stepscope.model.recording import Recording
+from stepscope.signals.communication.cluster import unhidden
+from stepscope.signals.communication.rank_times import RankTimes
 from stepscope.simulate.engine.run import Simulation, clock_offset
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.pipeline import stage_of
@@ -45,13 +50,14 @@ def compact(
     for rank, records in simulation.batches():
         seen(rank, records)
         for record in records:
-            if type(record) is ActivityRecord and record.spec.collective is not None:
-                found[rank].add(record, record.spec.collective)
+            if type(record) is ActivityRecord:
+                found[rank].see(record)
     parts = JobParts()
-    for rank, (one, truth) in enumerate(zip(found, simulation.truth(), strict=True)):
+    for rank, one in enumerate(found):
         recording = Recording(f"rank{rank}", format, rank, job.ranks, None, _ORIGIN + clock_offset(job, rank))
         parts.add(rank, recording, one.calls(rank), [*one.groups(), *pipeline_of(job, rank)])
-        parts.times[rank] = _times(truth["steps"])
+    for rank, (one, truth) in enumerate(zip(found, simulation.truth(), strict=True)):
+        parts.times[rank] = _times(job, rank, one, parts.collectives, truth["steps"])
     return parts
 
 
@@ -68,10 +74,22 @@ class _Rank:
 
     def __init__(self) -> None:
         self._rows: list[tuple[Collective, int, int, int, int]] = []
+        self._computing: list[tuple[int, int]] = []
+        self._messages: list[tuple[Collective, int, int, int]] = []
+
+    def see(self, record: ActivityRecord) -> None:
+        """Take what a kernel or collective tells."""
+        what = record.spec.collective
+        if what is not None:
+            self.add(record, what)
+        elif record.spec.kind == "compute":
+            self._computing.append((record.start, record.end))
 
     def add(self, record: ActivityRecord, what: Collective) -> None:
         if what.name in _KINDS:
             self._rows.append((what, record.end - record.start, record.end, record.sequence, record.step))
+        else:
+            self._messages.append((what, record.start, record.end, record.step))
 
     def calls(self, rank: int) -> Calls:
         """As `transfers.calls_of` gives them."""
@@ -88,6 +106,27 @@ class _Rank:
             "typical": np.ones(number, np.bool_),
         }  # fmt: skip
 
+    def waits(self, rank: int, matched: Matching) -> tuple[Counter[int], Counter[int]]:
+        """By step, exposed waiting in collectives, and in sends and receives, ns."""
+        starts, ends = np.array(sorted(self._computing), np.int64).reshape(-1, 2).T
+        computing = [Intervals.union_of(starts, ends)]
+        calls = self.calls(rank)
+        shortest, _ = matched.of(calls)
+        wait = calls["dur"] - shortest
+        held = unhidden(computing, calls["stop"] - calls["dur"], calls["dur"], wait)
+        between = Counter[int]()
+        for name in {what.name for what, *_ in self._messages}:
+            mine = [one for one in self._messages if one[0].name == name]
+            begun, done, step = (np.array([one[at] for one in mine], np.int64) for at in (1, 2, 3))
+            moving = np.minimum(quickest(np.array([one[0].bytes for one in mine]), done - begun), done - begun)
+            exposed = done - begun - computing[0].within(begun, done)
+            for at, ns in zip(step.tolist(), np.minimum(exposed, done - begun - moving).tolist(), strict=True):
+                between[at] += ns
+        in_collectives = Counter[int]()
+        for at, ns in zip(calls["step"].tolist(), np.maximum(held, 0).tolist(), strict=True):
+            in_collectives[at] += ns
+        return in_collectives, between
+
     def groups(self) -> list[GroupPart]:
         """The process groups that it called."""
         return [
@@ -103,11 +142,20 @@ class _AscendRank(_Rank):
         super().add(record._replace(sequence=record.sequence - 1), replace(what, group=str(group_number())))
 
 
-def _times(steps: list[dict[str, Any]]) -> RankTimes:
+def _times(job: SimJob, rank: int, one: _Rank, matched: Matching, steps: list[dict[str, Any]]) -> RankTimes:
     """Means over the steps, which are all typical: the parts of each as its truth splits it."""
     number = len(steps)
     total, compute, comm, copy, idle = (
         sum(step["tile"][name] for step in steps) // number
         for name in ("total_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
     )
-    return RankTimes(number, total, compute, comm, copy, idle, 0)
+    held, between = one.waits(rank, matched)
+    most = list(enumerate((step["tile"]["exposed_comm_ns"] for step in steps), job.warmup_steps))
+    waits = [(at, min(held[at] + between[at], ns)) for at, ns in most]
+    place = stage_of(job, rank)
+    piped = job.stages > 1
+    return RankTimes(
+        number, total, compute, comm, copy, idle, sum(ns for _, ns in waits) // number,
+        sum(min(held[at], ns) for at, ns in most) // number, tuple(waits),
+        place.pipe.ranks if piped else (), place.index if piped else None,
+    )  # fmt: skip

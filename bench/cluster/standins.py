@@ -35,6 +35,7 @@ from stepscope.rules.engine import Diagnosing
 from stepscope.rules.finding import Finding
 from stepscope.signals.communication.link_rates import Pair, groups, pairs
 from stepscope.signals.communication.pipeline import stage
+from stepscope.signals.communication.rank_times import rank_times
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.lens import Lens
 from stepscope.simulate.pipeline import RankGroup, levels_of, stage_of
@@ -64,6 +65,8 @@ def represented(planted: Planted, read: int) -> tuple[tuple[Finding, ...], JobPa
             for rank in sorted(job.recordings):
                 source = rank if rank in sent else _like(planted.job, drawn, rank)
                 one = pickle.loads(sent[source])
+                # Where its time goes is known from the simulation.
+                one.diagnosing._sealed[source]._known[rank_times] = job.times[rank]
                 took(diagnosing, job, one if source == rank else in_place_of(planted.job, one, source, rank))
     return tuple(diagnosing.finish().shown), job
 
@@ -76,7 +79,7 @@ def chosen_ranks(planted: Planted, job: JobParts, read: int) -> tuple[list[int],
         are drawn, which stand for all others as well.
     """
     units = _units(planted.job)
-    caused = {row["rank"]: row["caused_ns"] for row in slow_ranks(job).records()}
+    caused = {row["rank"]: row["caused_ns"] or 0 for row in slow_ranks(job).records()}
     guilty = set(planted.ranks) if planted.stage is None else set()
     units.sort(key=lambda unit: (not guilty & set(unit), -max(caused[rank] for rank in unit)))
     culprits = sum(bool(guilty & set(unit)) for unit in units)
@@ -122,7 +125,6 @@ def in_place_of(job: SimJob, result: RankResult, source: int, rank: int) -> Rank
     if place := signals.maybe(stage):
         pipe = stage_of(job, rank).pipe
         signals._known[stage] = replace(place, group=pipe.name, ranks=pipe.ranks)
-    # Where its time goes is known from the simulation.
     parts = {name: part for name, part in result.parts.items() if name != "times"}
     parts["links"] = [_moved(job, one, rank - source) for one in result.parts.get("links", ())]
     if sent := parts.pop("messages", None):

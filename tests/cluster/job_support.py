@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from stepscope.cluster.job import JobParts
-from stepscope.cluster.part import RankTimes
 from stepscope.model.recording import Recording
+from stepscope.signals.communication.rank_times import RankTimes
 
 #: A step of 10 ms in which a rank computes 6 ms, idles 1 ms and waits for the rest.
-TIMES = RankTimes(2, 10_000_000, 6_000_000, 3_000_000, 0, 1_000_000, 0)
+TIMES = RankTimes(2, 10_000_000, 6_000_000, 3_000_000, 0, 1_000_000)
 
 
 def calls(rank, durations, stops, group="0", name="all_reduce", size=1 << 20) -> dict[str, Any]:
@@ -27,11 +28,24 @@ def calls(rank, durations, stops, group="0", name="all_reduce", size=1 << 20) ->
 
 def job(durations, stops=None, *, hosts=None, times=None, groups=None, named=None) -> JobParts:
     """A job whose ranks call collectives of these durations, in the groups `named`, or all in one."""
-    parts = JobParts()
+    parts, made_of = JobParts(), {}
     for rank, row in enumerate(durations):
         recording = Recording(f"{rank}", "kineto", rank, len(durations), (hosts or {}).get(rank), 10**18)
         ends = stops[rank] if stops is not None else np.arange(len(row)) * 10**6
         made = calls(rank, row, ends, (named or {}).get(rank, "0"))
         parts.add(rank, recording, made, (groups or {}).get(rank, []))
         parts.times[rank] = (times or {}).get(rank, TIMES)
+        made_of[rank] = made
+    for rank, made in made_of.items():
+        parts.times[rank] = waiting(parts.times[rank], parts, made)
     return parts
+
+
+def waiting(times: RankTimes, parts: JobParts, made: dict[str, Any]) -> RankTimes:
+    """Times with what a rank waits in its collectives, behind none of which it computes."""
+    shortest, _ = parts.collectives.of(made)
+    waits: dict[int, int] = dict.fromkeys(range(times.steps), 0)
+    for step, ns in zip((made["step"] % times.steps).tolist(), (made["dur"] - shortest).tolist(), strict=True):
+        waits[step] += ns
+    waited = sum(waits.values()) // times.steps
+    return replace(times, waited_ns=waited, held_ns=waited, waits=tuple(waits.items()))

@@ -34,62 +34,41 @@ def recorded(*parts):
 
 def test_the_rank_that_comes_last_makes_the_others_wait():
     """Rank 2 takes 100 µs in each collective, the others 1,100: they wait 1 ms for it, 4 times in 2 steps."""
-    slow = replace(TIMES, compute_ns=7_000_000)
+    slow = replace(TIMES, compute_ns=8_000_000, exposed_comm_ns=1_000_000)
     parts = job([[1_100_000] * 4, [1_100_000] * 4, [100_000] * 4, [1_100_000] * 4], times={2: slow})
+    assert [one.waited_ns for one in parts.times.values()] == [2_000_000, 2_000_000, 0, 2_000_000]
     first, *others = slow_ranks(parts).records()
     assert {name: first[name] for name in ("rank", "slow", "reason", "caused_ns", "last", "collectives")} == {
         "rank": 2, "slow": True, "reason": "compute", "caused_ns": 2_000_000, "last": 4, "collectives": 4,
     }  # fmt: skip
     assert [(row["caused_ns"], row["slow"], row["reason"]) for row in others] == [(0, False, None)] * 3
+    each = ("compute", "host", "copies", "link", "start")
+    assert [first[f"late_{part}_ns"] for part in each] == [2_000_000, 0, 0, 0, 0]
+    assert {others[0][f"late_{part}_ns"] for part in each} == {None}
 
 
-@pytest.mark.parametrize(("longer", "first"), [(100_000, 0), (99_999, 3)])
-def test_what_ranks_wait_for_one_that_is_held_up_they_wait_for_its_origin(longer, first):
-    """Rank 3 comes last to the collectives of the second stage, since rank 0 is late with what it needs."""
+def test_what_ranks_wait_for_one_that_is_held_up_they_wait_for_its_origin():
+    """Rank 3 comes last to the collectives of the second stage by 2 ms, since it waits so much longer for rank 0."""
     pipes = {rank: (rank % 3, rank % 3 + 3) for rank in range(6)}
-    groups = {rank: [GroupPart(f"p{pipe[0]}", "pp", pipe, 2, ("recv", "send"), 8, 0)] for rank, pipe in pipes.items()}
-    durations = [[1_000_000] * 4] * 3 + [[100_000] * 4] + [[1_100_000] * 4] * 2
-    times = {rank: replace(TIMES, exposed_comm_ns=3_000_000 - longer * (rank == 0)) for rank in range(6)}
-    named = {rank: f"d{rank // 3}" for rank in range(6)}
-    rows = slow_ranks(job(durations, times=times, groups=groups, named=named)).records()
-    assert (rows[0]["rank"], rows[0]["slow"], rows[0]["caused_ns"]) == (first, True, 2_000_000)
+    durations = [[100_000] * 4, *[[1_100_000] * 4] * 2, [100_000] * 4, *[[1_100_000] * 4] * 2]
+    parts = job(durations, named={rank: f"d{rank // 3}" for rank in range(6)})
+    for rank, times in parts.times.items():
+        bubble = 2_000_000 if rank == 3 else 0
+        parts.times[rank] = replace(
+            times, pipe=pipes[rank], place=rank // 3, waited_ns=times.waited_ns + bubble,
+            waits=tuple((step, ns + bubble) for step, ns in times.waits),
+        )  # fmt: skip
+    rows = slow_ranks(parts).records()
+    assert [(row["rank"], row["slow"], row["caused_ns"]) for row in rows[:2]] == [(0, True, 2_000_000), (1, False, 0)]
+    assert {row["rank"]: row["stage"] for row in rows} == {0: 0, 1: 0, 2: 0, 3: 1, 4: 1, 5: 1}
+    assert [row["last"] for row in rows if row["rank"] == 3] == [4]
     assert [row["caused_ns"] for row in rows[1:]] == [0] * 5
 
 
-@pytest.mark.parametrize(
-    ("times", "reason"),
-    [
-        (replace(TIMES, idle_ns=1_100_000), "host"),
-        (replace(TIMES, idle_ns=1_090_000), "link or unknown"),
-        (replace(TIMES, compute_ns=6_300_000), "compute"),
-        (replace(TIMES, compute_ns=6_290_000), "link or unknown"),
-    ],
-    ids=["idles", "just misses idling", "computes", "just misses computing"],
-)
-def test_the_reason_is_what_differs_from_the_others(times, reason):
-    parts = job([[100_000] * 2, *[[400_000] * 2] * 3], times={0: times})
-    assert slow_ranks(parts).records()[0]["reason"] == reason
-
-
-def test_waits_below_a_hundredth_of_the_step_make_no_rank_slow():
-    for wait, slow in ((100_000, True), (99_000, False)):  # in each of two steps of 10 ms
-        parts = job([[100_000] * 2, *[[100_000 + wait] * 2] * 3])
-        assert any(slow_ranks(parts).column("slow")) is slow
-
-
-@pytest.mark.parametrize(
-    ("steps", "late", "slow"),
-    [(1, 1, True), (2, 2, True), (2, 1, False), (3, 3, True), (3, 2, False), (9, 3, True), (9, 2, False)],
-)
-def test_a_rank_is_slow_that_is_late_in_three_steps_or_all(steps, late, slow):
-    """The others wait 5 ms for rank 1 in each of the last steps, so that the mean is more than 1 % of 10 ms."""
-    waits = [0] * (steps - late) + [5_000_000] * late
-    parts = job([[100_000 + wait for wait in waits], [100_000] * steps, *[[100_000 + wait for wait in waits]] * 2])
-    for rank in range(4):
-        parts.times[rank] = replace(TIMES, steps=steps)
-    matched = next(known for _, known in parts.collectives.kinds())
-    matched.step[:] = matched.key
-    assert [row["rank"] for row in slow_ranks(parts).records() if row["slow"]] == [1] * slow
+def test_a_rank_of_which_nothing_tells_how_long_it_waits_causes_nobody_knows_what():
+    parts = job([[400_000] * 2, [100_000] * 2])
+    parts.times = {rank: replace(times, waited_ns=None) for rank, times in parts.times.items()}
+    assert [(row["caused_ns"], row["slow"]) for row in slow_ranks(parts).records()] == [(None, False)] * 2
 
 
 def test_ranks_recorded_at_other_steps_are_not_matched():
@@ -168,8 +147,11 @@ def test_eight_recorded_ranks_of_a_recommender():
     tables = recorded("kineto", "v100_dlrm_8ranks")
     rows = tables["slow_ranks"]
     assert rows[0]["rank"] == 7
-    assert (rows[0]["last"], rows[0]["collectives"], rows[0]["reason"]) == (5, 8, "host")
-    assert rows[0]["caused_ns"] == pytest.approx(5.08e6, rel=0.01)  # 7.6 ms at most, in the first exchange
+    assert (rows[0]["last"], rows[0]["collectives"], rows[0]["reason"]) == (5, 8, "start")
+    # The others wait 6.0 ms as a median, it waits 1.4 ms itself; it begins 3.5 ms later and idles 1.1 ms longer.
+    assert rows[0]["caused_ns"] == pytest.approx(4.62e6, rel=0.01)
+    assert rows[0]["late_start_ns"] == pytest.approx(3.48e6, rel=0.01)
+    assert rows[0]["late_host_ns"] == pytest.approx(1.14e6, rel=0.01)
     # Everything adds up: each rank's step, the ranks' mean one, and the waits of both kinds of collectives.
     assert all(row["step_ns"] == sum(row[part] for part in PARTS) for row in rows)
     every, group = tables["group_steps"]
@@ -198,15 +180,17 @@ def test_eight_recorded_ranks_of_a_recommender():
     [crossing] = [row for row in path if row["from_rank"] is not None]
     assert (crossing["rank"], crossing["collective"], crossing["waited_ns"]) == (4, "all_to_all", 1_101_500)
     # Then ranks 4 and 5 are late in the backward pass, by some 0.9 ms.
-    assert [(row["rank"], round(row["caused_ns"] / 1e6, 1)) for row in rows[1:4]] == [(5, 0.9), (4, 0.7), (0, 0.0)]
+    assert [row["rank"] for row in rows if row["slow"]] == [7]
 
 
 def test_two_recorded_ranks_of_alexnet():
-    """The four collectives take 5.6 ms longer on rank 0 in all: it waits for rank 1, in its first one."""
+    """The four collectives take 5.6 ms longer on rank 0 in all, but rank 1 waits for 93 ms itself: for rank 5."""
     tables = recorded("ascend", "alexnet_ddp_level1_text")
     rows = tables["slow_ranks"]
-    assert [(row["rank"], row["last"], row["slow"]) for row in rows] == [(1, 3, True), (0, 1, False)]
-    assert rows[0]["caused_ns"] == rows[1]["waited_ns"] == pytest.approx(105_991_878 - 100_375_286, abs=6_000)
+    assert [(row["rank"], row["last"], row["slow"]) for row in rows] == [(1, 3, False), (0, 1, False)]
+    longer = rows[1]["waited_ns"] - rows[0]["waited_ns"]
+    assert rows[0]["caused_ns"] == longer == pytest.approx(105_991_878 - 100_375_286, abs=6_000)
+    assert rows[0]["waited_ns"] == pytest.approx(92.8e6, rel=0.01)
     # msprof-analyze has 101.963203 ms of uncovered communication on rank 0 and 4.028675 ms behind computing.
     assert rows[1]["exposed_comm_ns"] == pytest.approx(101_963_203, abs=1_000)
     every, _ = tables["group_steps"]
@@ -250,7 +234,9 @@ def test_the_groups_of_two_recorded_ranks_of_a_pipeline():
     assert every["load_balance"] == pytest.approx(1, abs=0.001)
     # `communication.json` of both ranks has eight collectives of common groups: rank 0 came last by 12.52 ms in sum.
     waits = {row["rank"]: (row["caused_ns"], row["waited_ns"], row["collectives"]) for row in tables["slow_ranks"]}
-    assert waits == {0: (12_520_480, 459_300, 8), 1: (459_300, 12_520_480, 8)}
+    # Both wait for the other stage as well, 0.3 s in sends and receives, which is the lateness of neither.
+    assert waits == {0: (12_520_480, 327_200_840, 8), 1: (0, 348_773_960, 8)}
+    assert not any(row["slow"] for row in tables["slow_ranks"])
     # Of the other rank there are sums only, so that the path stays on rank 0; of the other stage there is nothing.
     path = tables["cluster_critical_path"]
     assert {row["rank"] for row in path} == {0}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.cluster.job_support import calls, job
+from tests.cluster.job_support import calls, job, waiting
 
 from stepscope.analyses.communication.matching import STEP_KEYS, Matching
 from stepscope.cluster.groups_file import GivenGroup
@@ -98,6 +98,7 @@ def test_waiting_is_left_out_of_steps_in_which_a_call_without_number_is_missing(
     assert [found.tolist() for found in matched.of(second)] == [[4, 4], [2, 1]]
     parts = job([[1]] * 2)
     parts.collectives = matched
+    parts.times = {0: waiting(parts.times[0], parts, first), 1: waiting(parts.times[1], parts, second)}
     assert [row["caused_ns"] for row in slow_ranks(parts).records()] == [2, 0]  # 5 ns in two steps
 
 

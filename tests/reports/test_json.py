@@ -50,7 +50,7 @@ REPORT = {
             "cost_ns": (int, type(None)), "gain_ceiling": (float, type(None)), "confidence": float,
             "alone_ns": (int, type(None)), "taken_ns": (int, type(None)), "placed_as_ns": (int, type(None)),
             "inspect": str, "share": (float, type(None)), "recorded_share": (float, type(None)), "fate": str,
-            "waiting": bool, "notes": [str], "together": [str],
+            "late": [int], "waiting": bool, "notes": [str], "together": [str],
             "together_ns": (int, type(None)),
             "evidence": {"ranks": [int], "steps": [int], "ranges": [list], "events": [int], "rows": [dict],
                          "numbers": dict},

@@ -12,10 +12,11 @@ from stepscope.cluster.group_steps import StepSums
 from stepscope.cluster.groups_file import GivenGroup
 from stepscope.cluster.messages import MessageKey
 from stepscope.cluster.operator_ranks import OperatorSums
-from stepscope.cluster.part import GroupPart, RankTimes
+from stepscope.cluster.part import GroupPart
 from stepscope.cluster.rank_parts import RankParts
 from stepscope.model.recording import Recording
 from stepscope.signals.communication.link_rates import Pair
+from stepscope.signals.communication.rank_times import RankTimes
 
 
 @dataclass(slots=True)

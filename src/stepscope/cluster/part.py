@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
-from stepscope.analyses.communication.collective_transfers import calls_of, matching
-from stepscope.analyses.registry import analyses, table_of
-from stepscope.model.errors import MissingInputError
-from stepscope.model.events.steps import Steps
+from stepscope.analyses.shared.typical import typical_part
 from stepscope.model.trace import Trace
+from stepscope.signals import Signals
+from stepscope.signals.communication.rank_times import RankTimes, rank_times
+from stepscope.signals.recording.enough import verdict
 
+#: What is recorded of such ranks is not the job under way: rules about ranks are withheld, and none is called slow.
+_NOT_UNDER_WAY: Final = ("few", "first use")
 _GROUPS_SQL: Final = """
 SELECT coalesce(c."group", g."group") AS "group", g.description, coalesce(g.ranks, c.ranks) AS ranks,
     coalesce(g.size, c.world_size) AS size, coalesce(c.kinds, []) AS kinds, coalesce(c.calls, 0) AS calls,
@@ -50,29 +50,6 @@ class GroupPart:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class RankTimes:
-    """Where the mean typical step of a rank goes, in ns.
-
-    Attributes:
-        steps: Number of typical steps.
-        step_ns: Length.
-        compute_ns: As in `step_budget`.
-        exposed_comm_ns: Likewise.
-        exposed_copy_ns: Likewise.
-        idle_ns: Likewise.
-        waited_ns: Time in collectives beyond the shortest duration on any rank.
-    """
-
-    steps: int
-    step_ns: int
-    compute_ns: int
-    exposed_comm_ns: int
-    exposed_copy_ns: int
-    idle_ns: int
-    waited_ns: int
-
-
 def groups_of(trace: Trace) -> list[GroupPart]:
     """The process groups of a rank."""
     return [
@@ -90,28 +67,9 @@ def numbered_steps(trace: Trace) -> frozenset[int]:
 
 
 def times_of(trace: Trace) -> RankTimes | None:
-    """Where a rank's mean typical step goes; None without typical steps or a device."""
-    typical = set(Steps.of(trace).typical_steps.tolist())
-    try:
-        budget = table_of(analyses()["step_budget"], trace).records()
-    except MissingInputError:
-        return None
-    rows = [row for row in budget if row["step"] in typical]
-    if not rows:
-        return None
-    steps = len(typical)
-
-    def mean(column: str) -> int:
-        return sum(int(row[column]) for row in rows) // len(rows)
-
-    return RankTimes(
-        steps, mean("total_ns"), mean("compute_ns"), mean("exposed_comm_ns"), mean("exposed_copy_ns"), mean("idle_ns"),
-        _waited(trace) // steps,
-    )  # fmt: skip
-
-
-def _waited(trace: Trace) -> int:
-    """Time in collectives of typical steps beyond their shortest duration, ns."""
-    calls = trace.once(calls_of)
-    shortest, _ = trace.job.once(matching).of(calls)
-    return int(np.sum((calls["dur"] - shortest)[calls["typical"].astype(np.bool_)]))
+    """Where a rank's typical steps go; None without any, or without a device."""
+    signals = Signals.of(typical_part(trace), trace)
+    times, seen = signals.maybe(rank_times), signals.whole.maybe(verdict)
+    if times is None or seen is None:
+        return times
+    return replace(times, under_way=seen.kind not in _NOT_UNDER_WAY)

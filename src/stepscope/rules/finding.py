@@ -104,6 +104,8 @@ class Finding(Shown):
         share: `cost_ns` as a share of the typical step; null without a price.
         fate: Whether it makes the program fail, which puts it first; mostly empty.
         waiting: Whether the device computes nothing in `taken_ns`.
+        late: Ranks that it says the others wait for, the one that they wait for most first; they are those that
+            `slow_ranks` calls slow.
         recorded_share: What would be saved as a share of the recorded time, where it is no part of a typical step;
             null elsewhere.
     """
@@ -131,6 +133,7 @@ class Finding(Shown):
     fate: Fate = ""
     recorded_share: float | None = None
     waiting: bool = False
+    late: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

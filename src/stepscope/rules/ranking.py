@@ -115,7 +115,7 @@ def _finding(one: Priced, least: float) -> Finding:
         draft.confidence, evidence, draft.actions, taken_ns=taken,
         placed_as_ns=place, inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share,
         fate=draft.fate, recorded_share=draft.recorded_share if one.cost_ns is None else None,
-        waiting=draft.waiting, together_ns=with_others.saved_ns if with_others else None,
+        waiting=draft.waiting, late=draft.late, together_ns=with_others.saved_ns if with_others else None,
         together=with_others.codes if with_others else (), notes=(*((_HIDDEN,) if _hidden(one) else ()), *notes),
     )  # fmt: skip
 

@@ -69,6 +69,7 @@ class Draft:
         fate: Whether it made the program fail, or will before long, which puts it first.
         key: Distinguishes several findings of one rule on one rank.
         ranks: Ranks concerned, for rules about the whole job; else the rank it was found on.
+        late: Ranks that it says the others wait for.
         apart_from: Codes of rules that the rule is a symptom of in general, and this draft is not.
     """
 
@@ -94,6 +95,7 @@ class Draft:
     fate: Fate = ""
     key: str = ""
     ranks: tuple[int, ...] = ()
+    late: tuple[int, ...] = ()
     apart_from: tuple[str, ...] = ()
 
 

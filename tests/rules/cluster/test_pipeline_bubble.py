@@ -9,6 +9,7 @@ import pytest
 from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import cluster, pipeline
+from stepscope.signals.communication.rank_times import RankTimes, rank_times
 from stepscope.signals.memory import memory
 from stepscope.signals.shared import job
 
@@ -89,8 +90,11 @@ def test_what_ranks_wait_because_one_is_late_is_no_bubble(gain: int, cost: int) 
             "g", (rank % 2, rank % 2 + 2), rank // 2, 4.0, 2.0, 0, 1, True, np.zeros(0, np.int64)
         )
         place = replace(place, bubble_ns=10_000_000 + (20_000_000 if rank < 2 else 0))
-        waits = {cluster.waited_ns: waited, cluster.waited_share: waited / STEP, cluster.gain_ns: gain}
-        own = {pipeline.own_ns: 50_000_000 + (20_000_000 if rank == 3 else 0), job.step_ns: STEP}
-        found[rank] = {pipeline.stage: place, **waits, **own}
+        times = RankTimes(
+            1, STEP, 50_000_000, 0, 0, 50_000_000, waited + place.bubble_ns, waited, ((0, waited + place.bubble_ns),),
+            place.ranks, place.position,
+        )  # fmt: skip
+        waits = {cluster.waited_ns: waited, cluster.gain_ns: gain, rank_times: times}
+        found[rank] = {pipeline.stage: place, **waits, job.step_ns: STEP}
     (draft,) = job_drafts("CLU006", found)
     assert draft.cost_ns == cost

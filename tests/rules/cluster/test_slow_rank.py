@@ -12,6 +12,7 @@ def test_a_slower_device_that_the_others_wait_for_is_found() -> None:
     (draft,) = job_drafts("CLU001", {0: rank(), 1: rank(), 2: rank(0, device=1.3)})
     assert figures(draft.summary) == ["1.30", "2", "40.0 %", "400 µs"]
     assert draft.ranks == (2, 0, 1)
+    assert draft.late == (2,)
     assert draft.cost_ns == 400_000
 
 

@@ -11,7 +11,8 @@ from stepscope.signals.communication import cluster
 
 def test_a_rank_with_more_work_is_found_and_priced_by_the_mean() -> None:
     (draft,) = job_drafts("CLU004", {0: rank(300_000), 1: rank(300_000), 2: rank(0, work=1.6)})
-    assert figures(draft.summary) == ["1.33", "2", "20.0 %"]
+    assert figures(draft.summary) == ["1.60", "2", "30.0 %", "300 µs"]
+    assert draft.late == (2,)
     assert draft.cost_ns == 200_000
     assert draft.ranks == (2, 0, 1)
 
@@ -39,10 +40,22 @@ def test_a_rank_that_waits_for_its_batches_is_told_apart() -> None:
 
 
 def test_nearly_even_work_or_short_waits_just_miss() -> None:
-    assert job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.10)}) == []
-    assert len(job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.11)})) == 1
-    assert job_drafts("CLU004", {0: rank(19_000), 1: rank(0, work=1.6)}) == []
+    assert job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.049)}) == []
+    assert len(job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.051)})) == 1
+    assert job_drafts("CLU004", {0: rank(9_000), 1: rank(0, work=1.6)}) == []
+    # Without a late rank the largest is held against the mean: 1.10 of 1.05 is less than 1.05.
+    assert job_drafts("CLU004", {0: rank(20_000), 1: rank(20_000, work=1.10)}) == []
+    assert len(job_drafts("CLU004", {0: rank(20_000), 1: rank(20_000, work=1.11)})) == 1
     assert job_drafts("CLU004", {0: rank(), 1: rank(0, fetched=9_000)}) == []
+
+
+def test_stages_that_have_different_amounts_of_work_are_not_held_against_each_other() -> None:
+    """The second stage has twice the work of the first, and waits in sends and receives."""
+    pipes = {0: (0, 2), 1: (1, 3)}
+    ranks = {
+        number: rank(20_000, work=1 + number // 2, pipe=pipes[number % 2], place=number // 2) for number in range(4)
+    }
+    assert job_drafts("CLU004", ranks) == []
 
 
 def test_one_recording_is_not_enough() -> None:

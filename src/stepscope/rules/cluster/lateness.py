@@ -1,31 +1,33 @@
-"""Which ranks the others wait for, and what is different about them."""
+"""Which ranks the others wait for, and what is different about them: each late rank is the subject of one rule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
+from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Limits, Threshold
 from stepscope.signals import Signal, Signals
-from stepscope.signals.communication.cluster import gain_ns, host_name, kernels, waited_ns, waited_share, work
-from stepscope.signals.communication.held_up import like_ranks, origins
-from stepscope.signals.communication.pipeline import own_ns, stage
+from stepscope.signals.communication.cluster import gain_ns, host_name, kernels, work
+from stepscope.signals.communication.late_ranks import LateRank, late_ranks
+from stepscope.signals.communication.rank_times import RankTimes, rank_times
 from stepscope.signals.data.data import wait_ns
 from stepscope.signals.host.host import call_ns, dispatch_share, operator_ns
-from stepscope.signals.shared.job import platform, step_ns
+from stepscope.signals.shared.job import platform
 
 #: Signals of every rank that rules about late ranks read.
 READS: Final[tuple[Signal[Any], ...]] = (
-    waited_ns, waited_share, gain_ns, kernels, work, operator_ns, call_ns, dispatch_share, host_name, wait_ns, platform,
-    stage, own_ns, step_ns,
+    rank_times, gain_ns, kernels, work, operator_ns, call_ns, dispatch_share, host_name, wait_ns, platform,
 )  # fmt: skip
-#: A rank that waits less than this part of what the others wait is the one that comes last.
-_LAST: Final = 0.3
 #: Kernels are compared between ranks if they run equally often.
 _SAME: Final = 0.02
+#: What a rank waits longer for its batches explains its idling from so much of it on.
+_EXPLAINS: Final = 0.5
+#: So many ranks are named.
+_NAMED: Final = 8
 
 MIN_WAIT: Final = Threshold(
     "min_wait", 0.01, "share", "What costs less than 1 % of the step is not shown."
@@ -33,29 +35,26 @@ MIN_WAIT: Final = Threshold(
 MIN_RATIO: Final = Threshold(
     "min_ratio", 1.05, "ratio", "msprof-analyze calls ranks different from 5 % on, for computing and for free time."
 )  # fmt: skip
+MIN_HOST_RATIO: Final = Threshold(
+    "min_host_ratio", 1.2, "ratio", "Medians of thousands of calls differ by less than 10 % between equal hosts."
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """Ranks that the others wait for.
+    """One rank that the others wait for, held against these.
 
     Attributes:
-        ranks: The late ones.
-        others: Those that wait for them.
-        wait_ns: Median time per step in which the others wait for them and compute nothing.
-        share: The same as a share of their step.
-        gain_ns: What each of the others would save per step at least if it did not have to wait.
-        device: How many times as long the same kernels take on the late ranks.
-        work: How many times as much their devices have to compute.
-        host: How many times as long operators and launch calls take on their hosts.
-        dispatch: Share of the step in which their devices wait for their hosts.
-        loading_ns: How much longer they wait for their batches.
+        found: How late it is, and by what.
+        gain_ns: What each of its like would save per step at least if it did not have to wait.
+        device: How many times as long the same kernels take there.
+        work: How many times as much its device has to compute.
+        host: How many times as long operators and launch calls take on its host.
+        dispatch: Share of the step in which its device waits for its host.
+        loading_ns: How much longer it waits for its batches.
     """
 
-    ranks: tuple[int, ...]
-    others: tuple[int, ...]
-    wait_ns: int
-    share: float
+    found: LateRank
     gain_ns: int
     device: float
     work: float
@@ -64,80 +63,118 @@ class Late:
     loading_ns: int
 
     @property
+    def cause(self) -> str:
+        """`work`, `device`, `loading` or `host`; empty where what it takes longer has none of these for a cause."""
+        if self.found.reason == "compute":
+            if self.work >= MIN_RATIO.default:
+                return "work"
+            return "device" if self.device >= MIN_RATIO.default else ""
+        if self.found.reason == "host":
+            if self.loading_ns >= _EXPLAINS * self.found.parts["host"]:
+                return "loading"
+            slower = self.host >= MIN_HOST_RATIO.default and self.dispatch >= MIN_WAIT.default
+            return "host" if slower else ""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LateOnes:
+    """Ranks that are late for one cause, the one that is waited for most first."""
+
+    ranks: tuple[Late, ...]
+
+    @property
+    def first(self) -> Late:
+        """The one that is waited for most."""
+        return self.ranks[0]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Their numbers."""
+        return tuple(one.found.rank for one in self.ranks)
+
+    @property
+    def like(self) -> tuple[int, ...]:
+        """Ranks that wait for them."""
+        return tuple(dict.fromkeys(rank for one in self.ranks for rank in one.found.like))
+
+    @property
     def names(self) -> str:
-        """The late ranks in words."""
-        listed = ", ".join(str(rank) for rank in self.ranks[:8])
-        return f"rank{'s' * (len(self.ranks) > 1)} {listed}" + " and others" * (len(self.ranks) > 8)
+        """Which they are, in words."""
+        return named(self.numbers)
+
+    @property
+    def gain_ns(self) -> int:
+        """What the others would save without the one that is waited for most."""
+        return self.first.gain_ns
+
+    @property
+    def waiting(self) -> str:
+        """How long the others wait for them, as the beginning of a sentence."""
+        found = self.first.found
+        return f"The others wait {duration(found.wait_ns)} per step ({percent(found.share)}) for {self.names}"
+
+    @property
+    def beside(self) -> str:
+        """A sentence on ranks that are not at hand, where there may be any; else empty."""
+        return " Ranks that are not at hand may be later still." if any(one.found.absent for one in self.ranks) else ""
+
+    @property
+    def confidence(self) -> float:
+        """How much surer it is than what is known of one step, or of some of the ranks."""
+        return (0.9 if self.first.found.steps > 1 else 0.7) * (0.85 if self.beside else 1.0)
+
+    def median(self, of: Callable[[Late], float]) -> float:
+        """Median of a number of theirs."""
+        return median(of(one) for one in self.ranks)
 
 
-def late_ranks(ranks: Mapping[int, Signals], limits: Limits) -> Late | None:
-    """The ranks that the others wait for; None if no rank is late repeatedly.
+def named(ranks: tuple[int, ...]) -> str:
+    """Ranks in words: all of them would fill a page where they are many."""
+    listed = ", ".join(str(rank) for rank in ranks[:_NAMED])
+    return f"rank{'s' * (len(ranks) > 1)} {listed}" + " and others" * (len(ranks) > _NAMED)
 
-    Only durations are compared, never times of different ranks: the clocks of hosts differ. Of several pipelines at
-    hand each stage is looked at by itself, and the rank that holds up its pipeline is the late one (`held_up.origins`).
+
+def late_by_cause(ranks: Mapping[int, Signals], limits: Limits) -> dict[str, LateOnes]:
+    """The ranks that the others wait for, by `Late.cause`; empty if no rank is late repeatedly.
+
+    Only durations are compared, never times of different ranks: the clocks of hosts differ.
 
     Raises:
-        MissingInputError: There are no two ranks, or no collectives of which all participants are recorded.
+        MissingInputError: There are no two ranks, or no collectives that tell waiting from transfer.
+    """
+    times = times_of_ranks(ranks)
+    found: dict[str, list[Late]] = {}
+    for one in late_ranks(times, limits.get(MIN_WAIT.name, MIN_WAIT.default)).values():
+        late = _compared(ranks, one)
+        found.setdefault(late.cause, []).append(late)
+    return {cause: LateOnes(tuple(late)) for cause, late in found.items()}
+
+
+def times_of_ranks(ranks: Mapping[int, Signals]) -> dict[int, RankTimes]:
+    """Where the steps of each rank go.
+
+    Raises:
+        MissingInputError: There are no two ranks, or no collectives that tell waiting from transfer.
     """
     if len(ranks) < 2:
         raise MissingInputError("the recording is of one rank", hint="open the recordings of all ranks together")
-    waits = {rank: s.maybe(waited_ns) for rank, s in ranks.items()}
-    known = {rank: wait for rank, wait in waits.items() if wait is not None}
-    if len(known) < 2 or not any(known.values()):
+    times = {rank: one for rank, s in ranks.items() if (one := s.maybe(rank_times)) is not None}
+    if not any(one.waited_ns for one in times.values()):
         raise MissingInputError(
-            "there are no collectives of which all ranks are recorded", hint="open the recordings of all ranks together"
+            "there are no collectives of which enough ranks are recorded",
+            hint="open the recordings of all ranks together",
         )
-    pipelines = pipelines_of(ranks, known)
-    if not pipelines:
-        found = _last({rank: ranks[rank] for rank in known}, limits)
-        return None if found is None else _compared(ranks, *found, like=found[1])
-    # Ranks of a stage come to their collectives together; what they wait for may be another stage.
-    stages = [_last({rank: ranks[rank] for rank in same}, limits) for same in like_ranks(pipelines)]
-    late, others, share = max((one for one in stages if one), key=lambda one: one[2], default=((), (), 0.0))
-    own = {rank: ns for rank in known if (ns := ranks[rank].maybe(own_ns)) is not None}
-    least = limits[MIN_WAIT.name] * median(ranks[rank](step_ns) for rank in others) if others else 0.0
-    first = origins(late, pipelines, own, least)
-    if not first:
-        return None
-    [same] = [same for same in like_ranks(pipelines) if first[0] in same]
-    return _compared(ranks, first, others, share, tuple(rank for rank in same if rank not in first))
+    return times
 
 
-def pipelines_of(ranks: Mapping[int, Signals], known: Iterable[int]) -> list[tuple[int, ...]]:
-    """The ranks of each pipeline, where all these ranks are in one of several pipelines at hand; else none."""
-    told = {rank: one.ranks for rank in known if (one := ranks[rank].maybe(stage)) is not None and len(one.ranks) > 1}
-    found = sorted(set(told.values()))
-    members = [rank for pipe in found for rank in pipe]
-    whole = len(found) > 1 and len(members) == len(set(members)) and set(members) == set(told) == set(known)
-    return found if whole else []
-
-
-def _last(ranks: Mapping[int, Signals], limits: Limits) -> tuple[tuple[int, ...], tuple[int, ...], float] | None:
-    """Of ranks that meet in collectives those that come last, the others, and what these wait as a share of the step.
-
-    None where nobody waits long, or most come last.
-    """
-    waits = {rank: s(waited_ns) for rank, s in ranks.items()}
-    usual = median(sorted(waits.values())[len(waits) // 2 :])
-    late = tuple(rank for rank, wait in waits.items() if wait <= _LAST * usual)
-    others = tuple(rank for rank in waits if rank not in late)
-    share = median(ranks[rank](waited_share) for rank in others) if others else 0.0
-    return None if not late or len(late) > len(others) or share < limits[MIN_WAIT.name] else (late, others, share)
-
-
-def _compared(
-    ranks: Mapping[int, Signals], late: tuple[int, ...], others: tuple[int, ...], share: float, like: tuple[int, ...]
-) -> Late:
-    """Late ranks held against those that are like them; the others are those that wait."""
-    slow, fast = [ranks[rank] for rank in late], [ranks[rank] for rank in like]
-    gains = [gain for rank in others if (gain := ranks[rank].maybe(gain_ns)) is not None]
-    wait = int(median(ranks[rank](waited_ns) for rank in others))
+def _compared(ranks: Mapping[int, Signals], found: LateRank) -> Late:
+    """A late rank held against those that are like it."""
+    slow, fast = [ranks[found.rank]], [ranks[rank] for rank in found.like]
+    gains = [gain for s in fast if (gain := s.maybe(gain_ns)) is not None]
     return Late(
-        late,
-        others,
-        wait,
-        share,
-        min(gains, default=wait),
+        found,
+        min((found.wait_ns, *gains)) if gains else found.least_ns,
         _device_ratio(slow, fast),
         _ratio(_amounts(slow), _amounts(fast)),
         max(_ratio(_values(slow, one), _values(fast, one)) for one in (operator_ns, call_ns)),

@@ -16,8 +16,8 @@ waits least of its stage. The transfer is what the library recorded, else the qu
 The price is three quarters of the ranks' mean bubble: what four times the micro-batches, or four chunks of layers per
 stage, remove. Where stages compute for different lengths of time, moving layers comes first: evenly divided, the step
 is as much shorter as the mean stage is than the longest, and the price is no less than that. Of a bubble that a late
-rank makes longer (CLU001, CLU003) only what would remain without it is counted: what ranks would save by that, less
-what they wait for it in collectives.
+rank makes longer (CLU001, CLU003, CLU004, CLU009) only what would remain without it is counted: what ranks would save
+by that, less what they wait for it in collectives.
 
 Where what a rank holds at its peak, times the number of stages, is at most `fits` of a device's memory, the model needs
 no pipeline, and doing without comes first: there is no bubble in data parallelism.
@@ -39,7 +39,7 @@ from statistics import mean, median
 
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.errors import MissingInputError
-from stepscope.rules.cluster.lateness import MIN_WAIT, READS, late_ranks
+from stepscope.rules.cluster.lateness import READS, late_by_cause
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -143,14 +143,13 @@ def _actions(one: StageTimes, uneven: bool, needless: bool) -> tuple[Action, ...
 def _for_late(ranks: Mapping[int, Signals]) -> dict[int, int]:
     """What ranks wait in sends and receives because another rank is late, ns per step."""
     try:
-        late = late_ranks(ranks, {MIN_WAIT.name: MIN_WAIT.default})
+        late = [*late_by_cause(ranks, {}).values()]
     except MissingInputError:
-        late = None
-    if late is None:
+        late = []
+    if not late:
         return dict.fromkeys(ranks, 0)
-    return {
-        rank: 0 if rank in late.ranks else max(late.gain_ns - (s.maybe(waited_ns) or 0), 0) for rank, s in ranks.items()
-    }
+    gain, numbers = max(one.gain_ns for one in late), {number for one in late for number in one.numbers}
+    return {rank: 0 if rank in numbers else max(gain - (s.maybe(waited_ns) or 0), 0) for rank, s in ranks.items()}
 
 
 def _who(found: Mapping[int, StageTimes], shares: Mapping[int, float]) -> str:
@@ -201,5 +200,5 @@ RULE = Rule(
         Threshold("min_ratio", 1.1, "ratio", "One layer more or less of ten: what can be moved at all."),
     ),
     job_check=job_check,
-    reads=(*READS, room),
+    reads=(*READS, stage, step_ns, waited_ns, room),
 )

@@ -26,7 +26,7 @@ With a single group and no recorded transfers a slow link looks like a slow netw
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -35,7 +35,9 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.communication.late_ranks import late_ranks
 from stepscope.signals.communication.link_rates import LikeCollectives, Pair, groups, pairs
+from stepscope.signals.communication.rank_times import rank_times
 from stepscope.signals.shared.job import platform
 
 _STATE = {
@@ -49,9 +51,20 @@ _STATE_CUDA = (
 #: Ranks of a group that are named.
 _NAMED = 8
 
+LIMITS = (
+    Threshold(
+        "min_drop",
+        0.2,
+        "share",
+        "msprof-analyze compares links from a spread of 5 % on, which healthy ones show too.",
+    ),
+    Threshold("min_pairs", 3, "count", "Of two one can't tell which is unusual."),
+)
+READS = (pairs, groups, platform, rank_times)
+
 
 @dataclass(frozen=True, slots=True)
-class _Slow:
+class SlowLink:
     """A slow pair or group: its name, its rate over the median, its cost per step, and its ranks."""
 
     what: str
@@ -63,17 +76,9 @@ class _Slow:
 
 def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     """Compare pairs, or else groups."""
-    recorded = [pair for s in ranks.values() for pair in s.maybe(pairs) or ()]
-    grouped = [group for s in ranks.values() for group in s.maybe(groups) or ()]
-    if not recorded and not grouped:
-        raise MissingInputError(
-            "neither transfers between ranks nor collectives of several groups are recorded",
-            hint="record all ranks, with level 1 or higher on Ascend, or PyTorch 2.3 or later elsewhere",
-        )
-    slow = [*_slow_pairs(recorded, limits), *_slow_groups(grouped, limits)]
+    slow = slow_links_of(ranks, limits)
     if not slow:
         return
-    slow.sort(key=lambda one: (-one.cost_ns, one.what))
     slowest = slow[0]
     state = _STATE.get(ranks[min(ranks)].maybe(platform) or "", _STATE_CUDA)
     yield Draft(
@@ -90,10 +95,35 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         confidence=0.8,
         numbers={"rate": slowest.rate, "of_usual": slowest.ratio, **limits},
         ranks=tuple(dict.fromkeys(rank for one in slow for rank in one.ranks if rank in ranks)) or tuple(ranks),
+        late=late_by_link(ranks, slow),
     )
 
 
-def _slow_pairs(found: list[Pair], limits: Limits) -> Iterator[_Slow]:
+def slow_links_of(ranks: Mapping[int, Signals], limits: Limits) -> list[SlowLink]:
+    """The slow pairs and groups, the one that costs most first.
+
+    Raises:
+        MissingInputError: Nothing tells how fast data moves between some ranks and others.
+    """
+    recorded = [pair for s in ranks.values() for pair in s.maybe(pairs) or ()]
+    grouped = [group for s in ranks.values() for group in s.maybe(groups) or ()]
+    if not recorded and not grouped:
+        raise MissingInputError(
+            "neither transfers between ranks nor collectives of several groups are recorded",
+            hint="record all ranks, with level 1 or higher on Ascend, or PyTorch 2.3 or later elsewhere",
+        )
+    slow = [*_slow_pairs(recorded, limits), *_slow_groups(grouped, limits)]
+    return sorted(slow, key=lambda one: (-one.cost_ns, one.what))
+
+
+def late_by_link(ranks: Mapping[int, Signals], slow: Sequence[SlowLink]) -> tuple[int, ...]:
+    """Ranks that the others wait for since their own transfers take longer, over one of these links."""
+    times = {rank: one for rank, s in ranks.items() if (one := s.maybe(rank_times)) is not None}
+    over = {rank for one in slow for rank in one.ranks}
+    return tuple(rank for rank, one in late_ranks(times).items() if one.reason == "link" and rank in over)
+
+
+def _slow_pairs(found: list[Pair], limits: Limits) -> Iterator[SlowLink]:
     kinds: dict[str, dict[tuple[int, int], Pair]] = defaultdict(dict)
     for pair in found:
         known = kinds[pair.link].get((pair.src, pair.dst))
@@ -107,17 +137,17 @@ def _slow_pairs(found: list[Pair], limits: Limits) -> Iterator[_Slow]:
             if pair.rate < (1 - limits["min_drop"]) * usual:
                 lost = pair.ns * (1 - pair.rate / usual) * pair.exposed
                 what = f"ranks {pair.src} and {pair.dst} ({link})"
-                yield _Slow(what, pair.rate / usual, pair.rate, lost, (pair.src, pair.dst))
+                yield SlowLink(what, pair.rate / usual, pair.rate, lost, (pair.src, pair.dst))
 
 
-def _slow_groups(found: list[LikeCollectives], limits: Limits) -> Iterator[_Slow]:
+def _slow_groups(found: list[LikeCollectives], limits: Limits) -> Iterator[SlowLink]:
     kinds: dict[tuple[str, int, int], dict[str, LikeCollectives]] = defaultdict(dict)
     for group in found:
         alike = kinds[group.collective, group.bytes, group.world]
         known = alike.get(group.ranks)
         if known is None or group.ns < known.ns:
             alike[group.ranks] = group
-    slow: dict[str, list[_Slow]] = defaultdict(list)
+    slow: dict[str, list[SlowLink]] = defaultdict(list)
     for same in kinds.values():
         if len(same) < limits["min_pairs"]:
             continue
@@ -126,7 +156,7 @@ def _slow_groups(found: list[LikeCollectives], limits: Limits) -> Iterator[_Slow
             if usual < (1 - limits["min_drop"]) * group.ns:
                 lost = (group.ns - usual) * group.count * group.exposed
                 members = tuple(int(rank) for rank in group.ranks.strip("[]").split(",") if rank.strip())
-                one = _Slow(_named(members), usual / group.ns, group.bytes * 1e9 / group.ns, lost, members)
+                one = SlowLink(_named(members), usual / group.ns, group.bytes * 1e9 / group.ns, lost, members)
                 slow[group.ranks].append(one)
     for sizes in slow.values():
         # Collectives of all sizes and kinds go over the same link: it costs what they lose together.
@@ -143,15 +173,7 @@ def _named(members: tuple[int, ...]) -> str:
 RULE = Rule(
     "CLU002",
     "slow-link",
-    thresholds=(
-        Threshold(
-            "min_drop",
-            0.2,
-            "share",
-            "msprof-analyze compares links from a spread of 5 % on, which healthy ones show too.",
-        ),
-        Threshold("min_pairs", 3, "count", "Of two one can't tell which is unusual."),
-    ),
+    thresholds=LIMITS,
     job_check=job_check,
-    reads=(pairs, groups, platform),
+    reads=READS,
 )

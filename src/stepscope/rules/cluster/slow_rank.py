@@ -9,20 +9,20 @@ that is throttled, too hot, shared with another process or partly broken slows d
 
 ## How it decides
 A rank's wait in a collective is its own duration less that of the shortest participant, so that clocks of different
-hosts are never compared. The ranks that wait less than 0.3 of what the others wait come last
-(`cluster.waited_ns`); the others must wait `min_wait` of their step. Kernels of the same name that run equally often on
-all ranks must take `min_ratio` times as long on the late ranks (`cluster.kernels`), while these have no more to compute
-(`cluster.work`). The price is the least that one of the waiting ranks would save on its dependency graph without
-waiting. With the recordings of several pipelines a rank also comes last because another stage holds it up: of its
-pipeline the rank counts whose time outside of communication (`pipeline.own_ns`) exceeds that of its like, the same
-stage of the other pipelines, most; and it is held against these.
+hosts are never compared. A rank is late if it hardly waits, and those that are like it, the ranks of the same stage
+where there is a pipeline, wait `min_wait` of their step longer, in three steps or in all of fewer, and by more than
+chance (`late_ranks.late_ranks`, which the table `slow_ranks` asks as well). What it takes longer must mostly be
+computing: kernels of the same name that run equally often take `min_ratio` times as long as on its like
+(`cluster.kernels`), while it has no more to compute (`cluster.work`). The price is the least that one of those that
+wait would save on its dependency graph without waiting.
 
 ## What to try
 Compare clocks, temperatures and error counters of the device with its neighbours'; look for other processes on it; run
 a plain matrix multiplication on each device. Take the host out of the job if the device stays slow.
 
 ## Known limits
-Needs the recordings of all ranks of a group, over the same steps. Where the same kernels have different sizes on
+Needs the recordings of at least half of the ranks of a group, over the same steps; those that are not at hand may be
+later still. Where the same kernels have different sizes on
 different ranks and neither shapes nor grids are recorded, uneven work looks like a slow device.
 """
 
@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from stepscope.model.amounts import duration, percent
-from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, late_ranks
+from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, late_by_cause
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
@@ -49,14 +48,13 @@ _LOOK_CUDA = (
 
 def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     """Look for late ranks with slower devices."""
-    late = late_ranks(ranks, limits)
-    if late is None or late.device < limits["min_ratio"] or late.work >= limits["min_ratio"]:
+    late = late_by_cause(ranks, limits).get("device")
+    if late is None or late.first.device < limits["min_ratio"]:
         return
-    front = ranks[late.ranks[0]]
+    front = ranks[late.numbers[0]]
     yield Draft(
         title="One rank's device is slower than the others'",
-        summary=f"The others wait {duration(late.wait_ns)} per step ({percent(late.share)}) for {late.names}: the same "
-        f"kernels take {late.device:.2f} times as long there.",
+        summary=f"{late.waiting}: the same kernels take {late.first.device:.2f} times as long there.{late.beside}",
         actions=(
             Action(
                 "Compare the device with its neighbours: clock, temperature, power limit, errors, other processes",
@@ -71,10 +69,12 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
             ),
         ),
         cost_ns=late.gain_ns,
-        confidence=0.9,
-        rows=tuple({"table": "step_budget", "where": {"rank": rank}} for rank in late.ranks[:4]),
-        numbers={"device_ratio": late.device, "waited_share": late.share, **limits},
-        ranks=(*late.ranks, *late.others),
+        confidence=late.confidence,
+        rows=tuple({"table": "slow_ranks", "where": {"rank": rank}} for rank in late.numbers[:4]),
+        numbers={"device_ratio": late.first.device, "waited_share": late.first.found.share, **limits},
+        always=True,
+        ranks=(*late.numbers, *late.like),
+        late=late.numbers,
     )
 
 

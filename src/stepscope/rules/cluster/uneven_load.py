@@ -9,36 +9,38 @@ Each step takes as long as on the rank with most work. All others lose the time 
 would not help.
 
 ## How it decides
-The waits of all ranks, exposed and per step, must come to `min_wait` of the step on average (`cluster.waited_ns`). The
-work of each rank and step is the FLOPs of its operators where shapes are recorded, else the blocks of its kernels
-(`cluster.work`): over the steps, the largest must be `min_ratio` times the mean of the ranks. The price is the mean of
-what the ranks would save on their dependency graphs without waiting, since even work is the mean, not the least. Late
-ranks with as much work as the others that wait `min_wait` of the step longer for their batches are reported as well,
-at the least that one of the waiting ranks would save.
+The work of each rank and step is the FLOPs of its operators where shapes are recorded, else the blocks of its kernels
+(`cluster.work`), held against the ranks of the same stage. Over the steps, the largest must be `min_ratio` times the
+mean, and the waits of all ranks, exposed and per step, must come to `min_wait` of the step on average
+(`cluster.waited_ns`); or a rank that the others wait for (as in CLU001) has `min_ratio` times the work of its like. The
+price is the mean of what the ranks would save on their dependency graphs without waiting, since even work is the mean,
+not the least. Late ranks that mostly idle longer, and wait longer for their batches by half of that or more, are
+reported as well, at the least that one of the waiting ranks would save.
 
 ## What to try
 Distribute by cost instead of count: tokens instead of samples, batches of similar length on all ranks at the same
 step. Balance experts; split large tables by their use; move layers between stages.
 
 ## Known limits
-Needs the recordings of all ranks of a group over the same steps. An exchange of tokens that takes longer because one
-rank gets more of them is not in the price, which counts waiting alone. Pipelines wait by their nature; ranks of
-different stages are compared only where they share a group.
+Needs the recordings of at least half of the ranks of a group over the same steps. An exchange of tokens that takes
+longer because one rank gets more of them is not in the price, which counts waiting alone. Stages of a pipeline that
+have different amounts of work are the subject of CLU006.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
 
 import numpy as np
 
 from stepscope.model.amounts import duration, percent
-from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, Late, late_ranks
+from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, LateOnes, late_by_cause, times_of_ranks
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.communication.cluster import gain_ns, waited_share, work
+from stepscope.signals.communication.late_ranks import stages
 
 _BY_COST = Action(
     "Distribute by cost instead of count, and give all ranks batches of similar length at the same step",
@@ -54,55 +56,69 @@ _LOADERS = Action(
 
 def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     """Compare the work of the ranks, and how long they wait for their batches."""
-    late = late_ranks(ranks, limits)
-    ratio = _imbalance(ranks)
+    late = late_by_cause(ranks, limits)
+    ratio = max((_imbalance([ranks[rank] for rank in same]) for same in stages(times_of_ranks(ranks))), default=1.0)
     waits = [share for s in ranks.values() if (share := s.maybe(waited_share)) is not None]
-    if ratio >= limits["min_ratio"] and mean(waits) >= limits["min_wait"]:
-        yield _uneven_work(ranks, ratio, mean(waits), late, limits)
-    elif late is not None and late.loading_ns >= limits["min_wait"] * late.wait_ns / late.share:
-        yield _uneven_loading(late, limits)
+    share = mean(waits) if waits else 0.0
+    busiest = late.get("work")
+    if busiest is not None or (ratio >= limits["min_ratio"] and share >= limits["min_wait"]):
+        yield _uneven_work(ranks, ratio, share, busiest, limits)
+    if (idle := late.get("loading")) is not None:
+        yield _uneven_loading(idle, limits)
 
 
-def _imbalance(ranks: Mapping[int, Signals]) -> float:
-    """The largest amount of work over the mean of the ranks, as a mean over the steps."""
-    amounts = [found.amount for s in ranks.values() if (found := s.maybe(work)) is not None]
+def _imbalance(same: Sequence[Signals]) -> float:
+    """The largest amount of work over the mean of ranks that do the same, as a mean over the steps."""
+    amounts = [found.amount for s in same if (found := s.maybe(work)) is not None]
     steps = min((amount.size for amount in amounts), default=0)
     # A rank of which only sums are at hand has no kernels whose work is known: that is not none.
-    if len(amounts) < len(ranks) or not steps or not all(amount[:steps].any() for amount in amounts):
+    if len(amounts) < len(same) or not steps or not all(amount[:steps].any() for amount in amounts):
         return 1.0
     table = np.stack([amount[:steps] for amount in amounts])
     usual = table.mean(axis=0)
     return float((table.max(axis=0)[usual > 0] / usual[usual > 0]).mean()) if (usual > 0).any() else 1.0
 
 
-def _uneven_work(ranks: Mapping[int, Signals], ratio: float, share: float, late: Late | None, limits: Limits) -> Draft:
+def _uneven_work(
+    ranks: Mapping[int, Signals], ratio: float, share: float, late: LateOnes | None, limits: Limits
+) -> Draft:
     gains = {rank: s.maybe(gain_ns) or 0 for rank, s in ranks.items()}
-    whom = f" {late.names.capitalize()} come{'s' * (len(late.ranks) == 1)} last." if late else ""
     order = sorted(gains, key=lambda rank: (gains[rank], rank))
+    most = (
+        f"The rank with most work has {ratio:.2f} times the mean to compute in each step, and the ranks wait for each "
+    )
+    if late is not None:
+        seen = f"{late.waiting}, which {'has' if len(late.ranks) == 1 else 'have'} {late.first.work:.2f} times as "
+        seen += f"much to compute as they.{late.beside}"
+        order = [*late.numbers, *(rank for rank in order if rank not in late.numbers)]
     return Draft(
         title="Ranks have different amounts of work",
-        summary=f"The rank with most work has {ratio:.2f} times the mean to compute in each step, and the ranks wait "
-        f"for each other for {percent(share)} of the step.{whom}",
+        summary=seen if late is not None else f"{most}other for {percent(share)} of the step.",
         actions=(_BY_COST,),
         cost_ns=int(mean(gains.values())),
-        confidence=0.85,
+        confidence=0.85 if late is None else min(0.85, late.confidence),
         rows=tuple({"table": "step_budget", "where": {"rank": rank}} for rank in order[:4]),
         numbers={"work_ratio": ratio, "waited_share": share, **limits},
+        always=late is not None,
         ranks=tuple(order),
+        late=late.numbers if late is not None else (),
     )
 
 
-def _uneven_loading(late: Late, limits: Limits) -> Draft:
+def _uneven_loading(late: LateOnes, limits: Limits) -> Draft:
     return Draft(
         title="One rank waits longer for its batches",
-        summary=f"The others wait {duration(late.wait_ns)} per step ({percent(late.share)}) for {late.names}, which "
-        f"waits {duration(late.loading_ns)} longer for its batch than they do.",
+        summary=f"{late.waiting}, which {'waits' if len(late.ranks) == 1 else 'wait'} "
+        f"{duration(late.first.loading_ns)} longer for {'its batch' if len(late.ranks) == 1 else 'their batches'} than "
+        f"they do.{late.beside}",
         actions=(_LOADERS, _BY_COST),
         cost_ns=late.gain_ns,
-        confidence=0.8,
-        rows=tuple({"table": "dataloader", "where": {"rank": rank}} for rank in late.ranks[:4]),
-        numbers={"loading_ns": late.loading_ns, "waited_share": late.share, **limits},
-        ranks=(*late.ranks, *late.others),
+        confidence=min(0.8, late.confidence),
+        rows=tuple({"table": "dataloader", "where": {"rank": rank}} for rank in late.numbers[:4]),
+        numbers={"loading_ns": late.first.loading_ns, "waited_share": late.first.found.share, **limits},
+        always=True,
+        ranks=(*late.numbers, *late.like),
+        late=late.numbers,
         key="loading",
     )
 
@@ -112,6 +128,6 @@ RULE = Rule(
     "uneven-load",
     thresholds=(MIN_WAIT, MIN_RATIO),
     job_check=job_check,
-    reads=READS,
+    reads=(*READS, waited_share),
     symptom_of=("DAT001", "DAT005", "HST005", "HST012"),
 )

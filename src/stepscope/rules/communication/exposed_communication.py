@@ -312,5 +312,17 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("COM002", "COM003", "COM006", "COM008", "COM009", "CLU001", "CLU002", "CLU003", "CLU006"),
+    symptom_of=(
+        "COM002",
+        "COM003",
+        "COM006",
+        "COM008",
+        "COM009",
+        "CLU001",
+        "CLU002",
+        "CLU003",
+        "CLU004",
+        "CLU006",
+        "CLU009",
+    ),
 )

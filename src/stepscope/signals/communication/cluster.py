@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +20,7 @@ from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.grids import Grids
 from stepscope.model.events.steps import Steps
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.communication.communication import calls
 from stepscope.signals.communication.process_groups import world_size
 from stepscope.signals.shared.job import step_ns
@@ -30,7 +30,7 @@ from stepscope.signals.signal import Signals, signal
 _WORTH: Final = 0.005
 
 _CALLS_SQL: Final = """
-SELECT k.event, k.ts, k.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world
+SELECT k.event, k.ts, k.dur, k.step::BIGINT AS step, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world
 FROM collectives c JOIN kernels k USING (event)
 WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND k.dur > 0
     AND k.step IN (SELECT step FROM steps WHERE typical)
@@ -38,7 +38,7 @@ ORDER BY k.ts
 """
 #: Of a rank of sums collectives are no device activities; what of them was exposed is recognised by their step.
 _SUMMED_SQL: Final = """
-SELECT c.event, s.ts, s.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world,
+SELECT c.event, s.ts, s.dur, s.step::BIGINT AS step, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world,
     (s.dur * p.exposed)::BIGINT AS exposed
 FROM collectives c JOIN spans s ON s.id = c.event JOIN (
     SELECT t.step, max(r.value) FILTER (WHERE r.metric = 'Communication(Not Overlapped)')
@@ -67,7 +67,10 @@ class Collectives:
             transfer lies behind compute without it, and after compute with it.
         unseen: int64[n], the part of `exposed` in which all ranks at hand waited: for one that is not, if any.
         left: float64[n], the rest of each as a fraction of it: the transfer.
-        known: bool[n], whether the recordings of all its ranks are at hand.
+        known: bool[n], whether the wait is known: the library recorded the transfer, or the recordings of all ranks of
+            the group are at hand, or of half of them, where it is no less than that.
+        absent: bool[n], whether it is known, but for ranks of the group that are not at hand, or may not be.
+        step: int64[n].
         steps: Number of complete steps.
     """
 
@@ -77,6 +80,8 @@ class Collectives:
     unseen: Times
     left: NDArray[np.float64]
     known: NDArray[np.bool_]
+    absent: NDArray[np.bool_]
+    step: NDArray[np.int64]
     steps: int
 
 
@@ -117,23 +122,37 @@ def collectives(s: Signals) -> Collectives:
     told = s.trace.once(transfers)
     transfer, ranks = told.of(rows["event"], rows["dur"])
     # Where the size of the job is not recorded, there are ranks up to the highest at hand: those may be all.
-    least = s.trace.job.once(job_size).least
-    world = np.where(rows["world"] < 0, s.trace.recordings[s.rank].world_size or max(least, 2), rows["world"])
+    least, size = s.trace.job.once(job_size).least, s.trace.recordings[s.rank].world_size
+    world = np.where(rows["world"] < 0, size or max(least, 2), rows["world"])
     wait = rows["dur"] - transfer
     exposed = np.minimum(wait, rows["exposed"]) if summed else _unhidden(s, rows["ts"], rows["dur"], wait)
     steps = max(Steps.of(s.trace).typical_steps.size, 1)
-    known = (ranks >= world) | (ranks == 0)  # 0: the library recorded the transfers themselves
+    recorded = ranks == 0  # the library recorded the transfers themselves
+    # One rank that is missing, of many, is hardly the one that comes last.
+    known = recorded | (ranks >= world) | ((ranks > 1) & (2 * ranks >= world))
+    absent = known & ~recorded & ((ranks < world) | ((rows["world"] < 0) & (size is None)))
     exposed = np.maximum(exposed, 0)
     unseen = np.minimum(exposed, told.least(rows["event"], rows["dur"]) - transfer)
-    return Collectives(rows["event"], wait, exposed, unseen, transfer / rows["dur"], known, steps)
+    return Collectives(rows["event"], wait, exposed, unseen, transfer / rows["dur"], known, absent, rows["step"], steps)
 
 
 def _unhidden(s: Signals, ts: Times, dur: Times, wait: Times) -> Times:
-    """The part of waits that compute does not hide, whether they come first or make what follows late."""
+    return unhidden([device.compute for device in s.trace.once(device_times)], ts, dur, wait)
+
+
+def unhidden(compute: Iterable[Intervals], ts: Times, dur: Times, wait: Times) -> Times:
+    """The part of waits that compute does not hide, whether they come first or make what follows late.
+
+    Args:
+        compute: When each device computed.
+        ts: int64[n], starts of collectives.
+        dur: int64[n], their durations.
+        wait: int64[n], the part of each that is waiting.
+    """
     first, late = wait.copy(), wait.copy()
-    for device in s.trace.once(device_times):
-        first -= device.compute.within(ts, ts + wait)
-        late -= device.compute.within(ts + dur - wait, ts + dur)
+    for busy in compute:
+        first -= busy.within(ts, ts + wait)
+        late -= busy.within(ts + dur - wait, ts + dur)
     found: Times = np.maximum(first, late)
     return found
 

@@ -7,7 +7,7 @@ the pipeline's bubble; what moves the data takes a fraction of a millisecond.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,8 +71,8 @@ class StageTimes:
 
 
 @signal()
-def stage(s: Signals) -> StageTimes:
-    """The rank's stage in a pipeline of a training job: in a group named so, or with sends to one other rank."""
+def between_stages(s: Signals) -> tuple[CollectiveCalls, Mapping[str, tuple[int, ...]]]:
+    """Sends and receives between the stages of a pipeline of a training job, with the ranks of each such group."""
     found = s(calls)
     groups = _groups(s)
     attentions = int(s.trace.scalar(_ATTENTION_SQL) or 0)
@@ -87,6 +87,24 @@ def stage(s: Signals) -> StageTimes:
             "no step of the recording sends or receives between the stages of a pipeline",
             hint="record whole training steps of a job with pipeline parallelism",
         )
+    return mine, of_pipeline
+
+
+@signal()
+def bubbles(s: Signals) -> Mapping[int, int]:
+    """Exposed waiting in sends and receives between stages beyond moving the data, ns by step."""
+    mine, _ = s(between_stages)
+    waited = np.minimum(mine.exposed, mine.dur - mine.transfer)
+    each, index = np.unique(mine.step, return_inverse=True)
+    sums = np.zeros(each.size, np.int64)
+    np.add.at(sums, index, waited)
+    return dict(zip(each.tolist(), sums.tolist(), strict=True))
+
+
+@signal()
+def stage(s: Signals) -> StageTimes:
+    """The rank's stage in a pipeline of a training job: in a group named so, or with sends to one other rank."""
+    mine, of_pipeline = s(between_stages)
     waited = np.minimum(mine.exposed, mine.dur - mine.transfer)
     group = _most(mine.group, waited)
     ranks = of_pipeline[group]
@@ -94,19 +112,13 @@ def stage(s: Signals) -> StageTimes:
         group,
         ranks,
         ranks.index(s.rank) if s.rank in ranks else None,
-        mine.event.size / found.steps,
-        _arrivals(mine) / found.steps if mine.told.all() else None,
-        int(waited.sum()) // found.steps,
+        mine.event.size / mine.steps,
+        _arrivals(mine) / mine.steps if mine.told.all() else None,
+        int(waited.sum()) // mine.steps,
         _compute_ns(s),
         bool(mine.told.all()),
         longest(mine.event, waited),
     )
-
-
-@signal("ns")
-def own_ns(s: Signals) -> int:
-    """Time of the mean step in which the rank's devices compute, copy or idle, and do not wait in communication."""
-    return _mean(s, lambda row: int(row["total_ns"]) - int(row["exposed_comm_ns"]))
 
 
 def _groups(s: Signals) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -148,11 +160,7 @@ def _most(group: NDArray[np.str_], waited: NDArray[np.int64]) -> str:
 
 
 def _compute_ns(s: Signals) -> int:
-    return _mean(s, lambda row: int(row["compute_ns"]))
-
-
-def _mean(s: Signals, part: Callable[[Mapping[str, Any]], int]) -> int:
-    """Part of `step_budget` in the mean typical step, over all devices of the rank."""
+    """Compute time of the mean typical step, over all devices of the rank."""
     complete = set(Steps.of(s.trace).typical_steps.tolist())
     rows = [row for row in s.table("step_budget").records() if row["step"] in complete]
-    return sum(map(part, rows)) // max(len(complete), 1)
+    return sum(int(row["compute_ns"]) for row in rows) // max(len(complete), 1)

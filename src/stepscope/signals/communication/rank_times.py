@@ -1,0 +1,112 @@
+"""Where a rank's typical steps go, as far as the ranks of a job are held against each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.steps import Steps
+from stepscope.signals.communication.cluster import collectives
+from stepscope.signals.communication.pipeline import bubbles, stage
+from stepscope.signals.signal import Signals, signal
+
+_NUMBERS_SQL: Final = "SELECT step, number FROM steps WHERE typical ORDER BY ts, step"
+
+
+@dataclass(frozen=True, slots=True)
+class RankTimes:
+    """Where the typical steps of a rank go, in ns; means of them but for `waits`.
+
+    Attributes:
+        steps: Number of typical steps.
+        step_ns: Length.
+        compute_ns: As in `step_budget`.
+        exposed_comm_ns: Likewise.
+        exposed_copy_ns: Likewise.
+        idle_ns: Likewise.
+        waited_ns: The part of exposed_comm_ns that is waiting: for other ranks in collectives, for other stages in
+            sends and receives; None where nothing tells.
+        held_ns: The part of waited_ns in collectives; None where nothing tells.
+        waits: The waiting in each step, by its recorded number; by its place where one has none.
+        pipe: Ranks of its pipeline, by stage; empty if it is in none, or that is not recorded.
+        place: Its stage, from 0 on; None if not recorded.
+        under_way: Whether what is recorded is the job, and not its start-up or a few kernels.
+        absent: Whether collectives whose waiting counts had other ranks that are not at hand, or may have had.
+    """
+
+    steps: int
+    step_ns: int
+    compute_ns: int
+    exposed_comm_ns: int
+    exposed_copy_ns: int
+    idle_ns: int
+    waited_ns: int | None = None
+    held_ns: int | None = None
+    waits: tuple[tuple[int, int], ...] = ()
+    pipe: tuple[int, ...] = ()
+    place: int | None = None
+    under_way: bool = True
+    absent: bool = False
+
+    @property
+    def transfer_ns(self) -> int:
+        """The part of exposed_comm_ns that is no waiting."""
+        return self.exposed_comm_ns - (self.waited_ns or 0)
+
+
+@signal()
+def rank_times(s: Signals) -> RankTimes:
+    """Where the rank's typical steps go, to be held against other ranks."""
+    typical = set(Steps.of(s.trace).typical_steps.tolist())
+    rows = [row for row in s.table("step_budget").records() if row["step"] in typical]
+    if not rows:
+        raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
+
+    def mean(column: str) -> int:
+        return sum(int(row[column]) for row in rows) // len(rows)
+
+    found = s.maybe(collectives)
+    known = found is not None and bool(found.known.any())
+    place = s.maybe(stage)
+    times = RankTimes(
+        len(typical), mean("total_ns"), mean("compute_ns"), mean("exposed_comm_ns"), mean("exposed_copy_ns"),
+        mean("idle_ns"),
+        pipe=place.ranks if place is not None and place.position is not None else (),
+        place=place.position if place is not None else None,
+        absent=found is not None and bool(found.absent.any()),
+    )  # fmt: skip
+    # Where the stage is not known, nor is who does the same.
+    if not known or found is None or (place is not None and not times.pipe):
+        return times
+    # Of a process with several devices each waits; the mean of them is the rank's.
+    devices, exposed = Counter[int](), Counter[int]()
+    for row in rows:
+        devices[row["step"]] += 1
+        exposed[row["step"]] += int(row["exposed_comm_ns"])
+    held = _by_step(found.step[found.known], found.exposed[found.known])
+    in_stages = s.maybe(bubbles)
+    waits = held if in_stages is None else held + Counter(in_stages)
+    each = {step: (min(waits[step], most), min(held[step], most)) for step, most in exposed.items()}
+    numbers = {row["step"]: row["number"] for row in s.trace.rows(_NUMBERS_SQL)}
+    named = all(number is not None for number in numbers.values())
+    order = [step for step in numbers if step in each]
+    return replace(
+        times,
+        waited_ns=sum(each[step][0] // devices[step] for step in order) // len(order),
+        held_ns=sum(each[step][1] // devices[step] for step in order) // len(order),
+        waits=tuple(
+            (int(numbers[step]) if named else place, each[step][0] // devices[step]) for place, step in enumerate(order)
+        ),
+    )
+
+
+def _by_step(steps: NDArray[np.int64], ns: NDArray[np.int64]) -> Counter[int]:
+    each, index = np.unique(steps, return_inverse=True)
+    sums = np.zeros(each.size, np.int64)
+    np.add.at(sums, index, ns)
+    return Counter(dict(zip(each.tolist(), sums.tolist(), strict=True)))
