@@ -17,6 +17,7 @@ from stepscope.cli.comparing.baseline import baseline
 from stepscope.cli.comparing.compare import compare
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
+from stepscope.cli.guide import guide
 from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.cli.page.view import view
 from stepscope.cli.plain_characters import show_plainly
@@ -45,7 +46,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, compare, view, rules, whatif, plan, query, export, mcp, schema, demo, simulate):
+for command in (analyze, compare, view, rules, whatif, plan, guide, query, export, mcp, schema, demo, simulate):
     app.command(cls=Command)(command)
 app.command(name="parse-ascend", cls=Command)(parse_ascend)
 # Options behind the program's name are the program's, also without `--`.

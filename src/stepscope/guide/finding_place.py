@@ -1,0 +1,23 @@
+"""From a user's words to a place in the guide."""
+
+from __future__ import annotations
+
+from stepscope.guide.node import GuidePlace
+from stepscope.guide.tree import BY_KEY, TREE
+from stepscope.model.errors import UserError
+from stepscope.model.suggest import choose
+
+
+def place(symptom: str) -> GuidePlace:
+    """The place that a symptom leads to: its key, or the place with the longest of its words in the symptom.
+
+    Raises:
+        UserError: None has any.
+    """
+    plain = " ".join(symptom.lower().split())
+    if plain in BY_KEY:
+        return BY_KEY[plain]
+    found = [(len(word), -number, node) for number, node in enumerate(TREE) for word in node.symptoms if word in plain]
+    if not found:
+        raise UserError(f"the guide has nothing on {symptom!r}", hint=choose(plain, BY_KEY))
+    return max(found, key=lambda one: one[:2])[2]

@@ -1,0 +1,142 @@
+"""The guide: its tree is whole, every command on it runs, and recordings lead to the right setting."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.cli.main import run
+from stepscope.demo import recording
+from stepscope.guide import text
+from stepscope.guide.finding_place import place
+from stepscope.guide.tree import BY_KEY, TREE
+from stepscope.guide.walk import walk
+from stepscope.model.errors import UserError
+from stepscope.rules import remedies
+from stepscope.rules.registry import all_rules
+from stepscope.simulate import SimJob, simulate
+from support import shared
+from test_docs import DOCS, keep
+
+COMMANDS = sorted({command for node in TREE for command in node.commands})
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A job with a loader and collectives, so that all tables can be computed."""
+    folder = tmp_path_factory.mktemp("guide")
+    simulate(SimJob(ranks=2, compute_scale=20.0), folder / "job", faults=("slow-loader",))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEPSCOPE_CACHE", str(folder / "cache"))
+        yield folder / "job"
+
+
+def test_the_tree_is_whole() -> None:
+    assert len(BY_KEY) == len(TREE)
+    reached = {"start"} | {to for node in TREE for _, to in node.turns}
+    assert reached == set(BY_KEY)
+    assert {name for node in TREE for name in node.remedies} <= set(remedies.names())
+    # Findings of every family have a place.
+    assert {rule.family for rule in all_rules().values()} <= {family for node in TREE for family in node.families}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_runs(command: str, job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, *arguments = shlex.split(command.replace("RECORDING", str(job)).replace("NEW", str(job)))
+    assert program == "stepscope"
+    assert run(arguments) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("symptom", "key"),
+    [
+        ("out of memory", "memory"), ("CUDA OOM after 300 steps", "memory"), ("slow on 64 cards", "cluster"),
+        ("GPU at 40 %", "step"), ("does not scale", "communication"), ("one straggler", "cluster"),
+        ("the DataLoader is slow", "data"), ("which layout for 64 devices", "layout"), ("low MFU", "compute"),
+        ("loss.item() everywhere", "scheduling"), ("data", "data"), ("pageable memory copies", "copies"),
+    ],
+)  # fmt: skip
+def test_symptoms_lead_somewhere(symptom: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert place(symptom).key == key
+    assert run(["guide", symptom]) == 0
+    assert capsys.readouterr().out == text.page(BY_KEY[key]) + "\n"
+
+
+def test_an_unknown_symptom_is_refused() -> None:
+    with pytest.raises(UserError, match="nothing on"):
+        place("xyzzy")
+
+
+def test_without_a_symptom_it_starts_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["guide"]) == 0
+    assert capsys.readouterr().out.startswith(BY_KEY["start"].title)
+
+
+def way(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], str]:
+    """The places that a recording is led through, and all that is said."""
+    assert run(["guide", str(path)]) == 0
+    out = capsys.readouterr().out
+    return [line.split("turns to ")[1].split(",")[0] for line in out.splitlines() if "turns to" in line], out
+
+
+def test_the_demo_leads_to_the_loader(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "cache"))
+    with recording() as path:
+        found, out = way(path, capsys)
+    assert found == ["step", "data"]
+    assert "num_workers" in out
+
+
+@pytest.mark.parametrize(
+    ("fault", "scale", "places", "setting"),
+    [
+        ("item-sync", 1.0, ["step", "scheduling"], ".item()"),
+        ("sync-every-op", 20.0, ["step", "scheduling"], ".item()"),
+        ("slow-rank", 20.0, ["cluster"], "take the node out"),
+        ("no-tensor-cores", 20.0, ["step", "compute"], "autocast"),
+    ],
+)
+def test_simulated_jobs_lead_to_their_setting(
+    fault: str, scale: float, places: list[str], setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "cache"))
+    simulate(SimJob(ranks=2, compute_scale=scale), tmp_path / "job", faults=(fault,))
+    found, out = way(tmp_path / "job", capsys)
+    assert found == places
+    assert setting in out
+    assert f"stepscope compare {tmp_path / 'job'} NEW" in out
+
+
+def test_a_small_finding_does_not_turn_away_from_the_largest_part() -> None:
+    row = {"step": None, "total_ns": 100, "compute_ns": 30, "exposed_comm_ns": 60, "exposed_copy_ns": 0, "idle_ns": 10}
+    found = walk([row], [], [])
+    assert [turn.to.key for turn in found.turns] == ["step", "communication"]
+    assert "60.0 %" in found.turns[-1].why
+
+
+@pytest.mark.parametrize(
+    ("path", "places", "setting"),
+    [
+        ("kineto/v100_resnet50_workers0", ["step", "data"], "num_workers"),
+        ("nsys/lm_2_7b.sqlite", ["step", "compute"], "fused attention"),
+        ("kineto/mi300_resnet_recompute_ddp8", ["step", "communication"], "send less"),
+    ],
+)
+def test_real_recordings_lead_to_their_setting(
+    path: str, places: list[str], setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "cache"))
+    found, out = way(shared(path), capsys)
+    assert found == places
+    assert setting in out
+
+
+def test_the_page_is_the_tree() -> None:
+    keep(DOCS / "guide.md", "tree", text.markdown())
