@@ -58,7 +58,7 @@ def scalar(busy: float, other: float) -> dict[object, object]:
     return {npu.cores: npu_kernels(2, core="AI_VECTOR_CORE"), npu.pipes: ratios, **length}
 
 
-def test_scalar_code_is_no_useful_work() -> None:
+def test_scalar_code_is_no_useful_work_by_its_wording() -> None:
     (draft,) = drafts("ASC007", scalar(0.999, 0.0))
     assert draft.title == "Kernels are bound by scalar code"
     assert figures(draft.summary) == ["0.0 %", "2", "80.0 %", "99.9 %"]

@@ -56,7 +56,7 @@ def alone(
     }  # fmt: skip
 
 
-def test_one_wait_that_dwarfs_the_batch_is_found_and_what_is_unknown_is_said() -> None:
+def test_one_wait_that_dwarfs_the_batch_is_found_and_what_is_unknown_is_said_by_its_wording() -> None:
     (draft,) = drafts("DAT002", alone(5000))
     assert {"5.00 s", "6.00 s", "83.3 %", "10.0 ms"} <= set(figures(draft.summary))
     assert "can't tell" in draft.summary

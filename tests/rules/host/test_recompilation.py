@@ -43,7 +43,7 @@ def once(total: int, inside: int, *, recorded: int = 1000, step: int = 500) -> d
     return {job.stepless: True, job.step_ns: step, compiling.compilations: found, compiling.compiled_once: every}
 
 
-def test_without_steps_all_compilation_counts_and_whether_it_recurs_is_left_open() -> None:
+def test_without_steps_all_compilation_counts_and_whether_it_recurs_is_left_open_by_its_wording() -> None:
     (draft,) = drafts("HST010", once(800, 400))
     assert draft.title == "Most of what is recorded is compilation"
     assert {"800 ns", "80.0 %"} <= set(figures(draft.summary))
@@ -53,7 +53,7 @@ def test_without_steps_all_compilation_counts_and_whether_it_recurs_is_left_open
     assert "before the recording" in draft.actions[0].text
 
 
-def test_compilation_before_the_first_use_of_the_device_has_a_share_of_the_recording_instead_of_a_price() -> None:
+def test_compilation_before_the_device_is_used_has_a_share_by_its_wording() -> None:
     (draft,) = drafts("HST010", once(400, 0))
     assert (draft.change, draft.recorded_share, draft.placed_as_ns) == (None, 0.4, 400)
     assert draft.title == "Code is compiled while it is recorded"

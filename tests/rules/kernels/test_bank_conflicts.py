@@ -16,7 +16,7 @@ def test_bank_conflicts() -> None:
     assert drafts("KRN020", given(l2_hit_rate=0.5)) == []
 
 
-def test_bank_conflicts_of_an_npu_are_cycles() -> None:
+def test_bank_conflicts_of_an_npu_are_cycles_by_its_wording() -> None:
     (draft,) = drafts("KRN020", given(npu=True, bank_conflicts=0.15))
     assert "vector instructions" in draft.summary
     assert drafts("KRN020", given(npu=True, bank_conflicts=0.149)) == []

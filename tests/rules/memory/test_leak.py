@@ -57,7 +57,7 @@ def test_a_snapshot_names_who_keeps_it() -> None:
     assert figures(draft.summary) == ["3.00 MiB", "30.0 MiB", "train.py(12)"]
 
 
-def test_blocks_of_one_line_that_are_never_freed_are_told_without_steps() -> None:
+def test_blocks_of_one_line_that_are_never_freed_are_told_without_steps_by_its_wording() -> None:
     blocks = KeptBlocks("train.py(12): loop", 4, 3, 120 * MIB, 40 * MIB)
     (draft,) = drafts("MEM006", {memory.unreturned: (), rising: None, kept_again: blocks})
     assert {"40.0 MiB", "3", "120 MiB", "train.py(12)"} <= set(figures(draft.summary))

@@ -17,7 +17,7 @@ def given(total_ms: float = 36, recorded_ms: int = 60, used: float | None = 0.95
     return {driver_memory.returned: found, **({} if used is None else {memory.used_share: used})}
 
 
-def test_calls_that_take_much_of_the_recording_are_found() -> None:
+def test_calls_that_take_much_of_the_recording_are_found_by_its_wording() -> None:
     (draft,) = drafts("MEM019", given())
     assert {"2", "36.0 ms", "60.0 ms", "60.0 %", "34.0 ms", "95.0 %"} <= set(figures(draft.summary))
     assert "it may be that" in draft.summary
@@ -25,7 +25,7 @@ def test_calls_that_take_much_of_the_recording_are_found() -> None:
     assert draft.placed_as_ns == 36 * MS
 
 
-def test_why_is_left_open_where_the_memory_is_not_full_or_not_known() -> None:
+def test_why_is_left_open_where_the_memory_is_not_full_or_not_known_by_its_wording() -> None:
     for used in (0.89, None):
         (draft,) = drafts("MEM019", given(used=used))
         assert "is not recorded" in draft.summary

@@ -53,7 +53,7 @@ def test_a_model_that_is_divided_among_all_ranks_is_to_be_divided_further() -> N
     assert "ZeRO" not in draft.summary
 
 
-def test_an_unknown_layout_promises_nothing() -> None:
+def test_an_unknown_layout_promises_nothing_by_its_wording() -> None:
     (draft,) = drafts("MEM009", given(60, 64, data=None))
     assert "is not recorded" in draft.summary
     assert "GiB" not in draft.summary.split(";")[1]

@@ -21,7 +21,7 @@ def test_it_is_advised_without_a_price() -> None:
         ("mps", "aten::linear_backward", "Apple", "torch.mps.profiler"),
     ],
 )
-def test_why_it_is_missing_decides_what_to_do(where: str, mark: str, says: str, does: str) -> None:
+def test_why_it_is_missing_decides_what_to_do_by_its_wording(where: str, mark: str, says: str, does: str) -> None:
     found = RanOn(where, mark, 0, 0, True, "")  # type: ignore[arg-type]
     (draft,) = advised("REC003", {"device": 1.5}, given={ran_on: found})
     assert says in draft.summary
@@ -30,7 +30,7 @@ def test_why_it_is_missing_decides_what_to_do(where: str, mark: str, says: str, 
     assert ("ProfilerActivity.CUDA" in draft.actions[0].after) == (where == "device")
 
 
-def test_kernels_that_could_not_be_recorded_are_not_advised_to_be_asked_for() -> None:
+def test_kernels_that_could_not_be_recorded_are_not_advised_to_be_asked_for_by_its_wording() -> None:
     facts = Facts()
     for number in range(40):
         facts.host("op", "aten::mm", number * 100_000, 50_000)

@@ -25,7 +25,7 @@ def test_time_without_a_processor_is_found() -> None:
     assert draft.change is not None
 
 
-def test_without_states_of_threads_it_is_a_hypothesis_with_the_command_that_proves_it() -> None:
+def test_without_states_of_threads_it_is_a_hypothesis_with_the_command_that_proves_it_by_its_wording() -> None:
     (draft,) = drafts("SYS001", given(0.1, known=False))
     assert (draft.change, draft.cost_ns, draft.taken_ns) == (None, None, 100)
     assert "ready to run but" not in draft.summary
