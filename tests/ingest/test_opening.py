@@ -98,7 +98,7 @@ def test_several_inputs_are_read_side_by_side_and_opened_one_by_one(tmp_path, mo
 
 def test_of_several_inputs_one_that_can_not_be_used_is_said_when_it_is_opened(tmp_path):
     (tmp_path / "good.json").write_bytes(trace_text())
-    (tmp_path / "bad.json").write_text('{"traceEvents": [{}]}')
+    (tmp_path / "bad.json").write_text('{"traceEvents": [{"ph": "X", "name": "a"}]}')
     with Inputs([tmp_path / "bad.json", tmp_path / "good.json"], Options(cache=False)) as inputs:
         for _ in range(2):
             with pytest.raises(UnusableInputError, match="no event with a usable time"):

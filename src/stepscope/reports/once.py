@@ -40,6 +40,8 @@ _NOUNS: Final = {
     "cells": "cell",
     "lines": "line",
     "samples": "sample",
+    "values": "value",
+    "tables": "table",
 }
 _VERBS: Final = {
     "are": "is",

@@ -76,6 +76,9 @@ class Copies:
 
 
 def _copies(trace: Trace) -> Copies:
-    rows = trace.columns(_COPIES_SQL)
-    at = DeviceWork.of(trace).rows(trace, rows.pop("event"))
+    rows, work = trace.columns(_COPIES_SQL), DeviceWork.of(trace)
+    # A damaged store may have copies without their activity.
+    known = np.isin(rows["event"], work.event)
+    rows = {name: column[known] for name, column in rows.items()}
+    at = work.rows(trace, rows.pop("event")) if known.any() else rows.pop("event").astype(np.int64)
     return Copies(at=at, **rows)

@@ -43,8 +43,9 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
     for key, value in _dict(metadata.get("distributed_args")).items():
         if isinstance(value, (str, int, float)):
             found[f"distributed.{key}"] = value
-    for key, value in metadata.items():
-        # What a program has added to its recording by `add_metadata`.
+    for name, value in metadata.items():
+        # What a program has added to its recording by `add_metadata`; a damaged table may name it by a number.
+        key = str(name)
         if key not in _OWN and not key.startswith("SCHEMA_VERSION"):
             found[f"metadata.{key}"] = value if isinstance(value, (str, int, float)) else json.dumps(value)
     return found

@@ -70,6 +70,7 @@ _WHOLE_VECTORS = Action(
     "Let the vector and cube units do the work: whole vectors in place of loops over elements, one copy per tile",
     before="for i in T.serial(n):\n    c[i] = a[i] + b[i]   # each element through the scalar unit",
     after="T.copy(a_gm, a_ub)\nT.tile.add(c_ub, a_ub, b_ub)   # a vector instruction for the whole tile",
+    needs=("python",),
     page="npu-operators",
 )
 

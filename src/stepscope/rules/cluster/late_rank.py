@@ -66,6 +66,7 @@ _MORE: Final = Action(
     before="schedule(wait=5, warmup=2, active=1)",
     after="schedule(wait=5, warmup=2, active=8)",
     page="slow-ranks",
+    needs=("pytorch",),
 )
 _LINK: Final = Action(
     "Compare the state of its links and network adapters with those of its neighbours",

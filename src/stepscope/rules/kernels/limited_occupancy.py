@@ -42,6 +42,7 @@ _SHARED = Action(
     before="kernel[grid](..., BLOCK_M=128, BLOCK_N=128, num_stages=4)",
     after="kernel[grid](..., BLOCK_M=64, BLOCK_N=128, num_stages=3)",
     page="memory-access",
+    needs=("python",),
 )
 _LIMITS = ("limit_registers", "limit_shared", "limit_warps", "limit_blocks")
 

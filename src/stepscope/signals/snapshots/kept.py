@@ -16,6 +16,8 @@ from stepscope.signals.signal import Signals, signal
 
 #: So many blocks recur, as in PyTorch's own tools for snapshots.
 _FEWEST: Final = 3
+#: Lines of one program that leak at a time, at most.
+_LINES: Final = 2
 #: Parameters are made one after the other. What recurs comes at even distances, over most of the history, with blocks
 #: of others that are made and freed between two of them.
 _EVEN: Final = 0.5
@@ -71,7 +73,8 @@ def _kept(s: Signals, levels: SnapshotLevels) -> list[KeptBlocks]:
         found.append(
             KeptBlocks(str(places[k]), int(stack[its[0]]), int(its.size), int(size[its].sum()), int(size[its].min()))
         )
-    return found
+    # Many lines that keep blocks in one rhythm are the layers of a pass, whose activations its backward pass frees.
+    return found if len(found) <= _LINES else []
 
 
 def _recurs(seq: NDArray[np.int64], passing: NDArray[np.int64], length: int) -> bool:
