@@ -76,7 +76,7 @@ def test_damage_never_gives_more_than_a_sentence(tmp_path: Path, seed: int) -> N
     shutil.copytree(shared("ascend", chosen.choice(RANKS)), folder)
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
     for path in chosen.sample(files, chosen.randint(1, len(files))):
         _damage(path, chosen)
     try:
