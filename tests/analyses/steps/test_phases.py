@@ -142,6 +142,51 @@ def test_accumulated_gradients_have_a_forward_pass_each() -> None:
     assert (found["forward"][0], found["backward"][0], found["optimizer"][0]) == (100, 200, 120)
 
 
+@pytest.mark.parametrize("thread", ["1", "2"])
+def test_closures_of_an_optimizer_are_forward_and_backward(thread: str) -> None:
+    """LBFGS: two closures, and what it does after each; backward on the main thread as on a CPU, and on another."""
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    f.host("annotation", "Optimizer.step#LBFGS.step", 100 * US, 800 * US)
+    for at in (110, 500):
+        f.host("annotation", "Optimizer.zero_grad#LBFGS.zero_grad", at * US, 10 * US)
+        op(f, "aten::mm", at + 20, 80, kernel=50, at=at + 30)
+        op(f, "autograd::engine::evaluate_function: MmBackward0", at + 110, 130, kernel=60, at=at + 120, thread=thread)
+        op(f, "aten::dot", at + 250, 20, kernel=20, at=at + 260)
+    assert in_us(split(f.trace())) == {
+        "forward": (160, 100, 60),
+        "backward": (260, 120, 140),
+        # Zeroing twice, and from the end of each backward pass to the next closure or the end of the step.
+        "optimizer": (10 + 10 + 160 + 10 + 150, 40, 300),
+        "rest": (240, 0, 240),
+    }
+
+
+def test_a_closure_that_neither_zeroes_nor_has_modules_shows_by_what_is_differentiated() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    f.host("annotation", "Optimizer.step#SAM.step", 0, 900 * US)
+    op(f, "aten::mul", 10, 50)  # the first of its steps
+    op(f, "aten::mm", 100, 100)
+    op(f, "MmBackward0", 300, 100)
+    op(f, "aten::add_", 500, 50)
+    track = f.staging.track("host", process="1", thread="1")
+    for is_source, ts in ((True, 100), (False, 300)):
+        f.row("raw_flows", kind="forward_backward", key="1", is_source=is_source, ts=ts * US, track=track)
+    found = in_us(split(f.trace()))
+    assert (found["forward"][0], found["backward"][0], found["optimizer"][0]) == (100, 100, 600)
+
+
+def test_a_backward_pass_beside_an_optimizer_is_no_closure_of_its() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op(f, "aten::mm", 0, 50)
+    op(f, "MmBackward0", 100, 100)
+    f.host("annotation", "Optimizer.step#SGD.step", 300 * US, 400 * US)
+    op(f, "MmBackward0", 400, 100, thread="2")
+    assert in_us(split(f.trace()))["optimizer"][0] == 400
+
+
 def test_names_of_servers_and_users_are_phases() -> None:
     names = (
         ("step[EXTEND bs=15 toks=15360]", "prefill"),

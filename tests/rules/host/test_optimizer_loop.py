@@ -93,6 +93,12 @@ def test_the_remedy_names_the_optimizer_at_hand(name: str, platform: str, code: 
     assert draft.actions[0].after == code
 
 
+def test_an_optimizer_that_has_no_other_version_has_no_remedy() -> None:
+    signals = given(900)
+    signals[optimizer.updates] = replace(signals[optimizer.updates], name="LBFGS")  # type: ignore[type-var]
+    assert drafts("HST008", signals) == []
+
+
 def test_a_host_that_does_the_arithmetic_itself_saves_passes_alone() -> None:
     signals = given(900)
     found = replace(signals[optimizer.updates], host_ns=20_000_000, name="Adagrad", on_device=False)  # type: ignore[type-var]

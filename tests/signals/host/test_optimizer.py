@@ -73,6 +73,22 @@ def test_lists_of_tensors_and_fused_ones_are_no_loop(operators: tuple[str, ...],
     assert stepped(*operators, name=name)(optimizer.tensor_updates) == 0
 
 
+def test_passes_of_a_closure_are_not_the_optimizers() -> None:
+    facts = Facts()
+    facts.step(0, 0, 10_000_000)
+    facts.host("annotation", "Optimizer.step#SGD.step", 1_000_000, 8_000_000)
+    facts.host("annotation", "Optimizer.zero_grad#SGD.zero_grad", 1_000_000, 10_000)
+    for number in range(60):
+        facts.host("op", "aten::mul", 1_020_000 + number * 20_000, 10_000)
+    facts.kernel("k", 1_300_000, 1_500, launch=(1_022_000, 4000))
+    facts.host("op", "autograd::engine::evaluate_function: MulBackward0", 3_000_000, 3_000_000)
+    own = [facts.host("op", "aten::add_", 7_000_000 + number * 10_000, 9_000) for number in range(5)]
+    kernel = facts.kernel("k", 7_100_000, 1_500, launch=(7_001_000, 4000))
+    found = Signals.of(facts.trace())(optimizer.updates)
+    assert (found.calls, found.others, found.number, found.host_ns) == (5, 0, 1, 3_010_000)
+    assert (found.events.tolist(), found.kernels.tolist()) == (own, [kernel])
+
+
 def test_an_optimizer_that_mostly_does_something_else_is_no_loop() -> None:
     assert stepped("aten::mm", "aten::mm", "aten::add_")(optimizer.tensor_updates) == 0
 

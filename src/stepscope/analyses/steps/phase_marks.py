@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.analyses.shared.recorded_events import names_of
+from stepscope.analyses.steps.closures import closures, enclosing
 from stepscope.analyses.steps.phase_intervals import Ops, assign, outermost
-from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, OPTIMIZER, PHASES, REST, phase_of
+from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, FORWARD, OPTIMIZER, PHASES, REST, phase_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.intervals import Intervals, Times
@@ -33,10 +34,12 @@ class Marks:
     Attributes:
         layers: When the main thread was in each of `PHASES` but the last, or waited for another thread that was.
         backward: Tracks of the threads, other than the main one, that run backward passes.
+        closures: When the optimizer's step ran forward and backward passes, which are not the optimizer's work.
     """
 
     layers: tuple[Intervals, ...]
     backward: tuple[int, ...]
+    closures: Intervals
 
 
 def phase_marks(trace: Trace) -> Marks:
@@ -49,38 +52,61 @@ def phase_marks(trace: Trace) -> Marks:
     if states is None:
         raise MissingInputError.of("operators")
     main = states.feeders[0]
-    named = _named(trace, main)
+    meant = {i: PHASES.index(found) for i, name in names_of(trace, _NAMED) if (found := phase_of(name)) is not None}
+    named = _named(trace, main, meant)
     ops = np.flatnonzero(spans.of("op") & on_host(trace, spans.track) & (spans.dur >= 0))
     if not ops.size and not any(len(one) for one in named):
         raise MissingInputError.of("operators")
     backward, others, recomputed, forward = _backward(trace, ops, main)
     named[CHECKPOINTING] |= recomputed
+    called = _closures(trace, main, meant, named, backward, forward)
     named[BACKWARD] |= backward
     mine = outermost(spans, ops[spans.track[ops] == main])
     named[OPTIMIZER] |= _zeroing(trace, mine)
     assign(trace, mine, named, forward)
-    return Marks(tuple(named), others)
+    return Marks(tuple(named), others, called)
 
 
-def _named(trace: Trace, main: int) -> list[Intervals]:
+def _named(trace: Trace, main: int, meant: dict[int, int]) -> list[Intervals]:
     """Intervals of ranges whose names give the phase, by position in `PHASES`.
 
     Backward and recomputation count on any thread, the others on the main one.
+
+    Args:
+        trace: The trace.
+        main: Track of the main thread.
+        meant: Position of the phase by name.
     """
     spans = Spans(trace)
-    phase = {}
-    for name_id, name in names_of(trace, _NAMED):
-        found = phase_of(name)
-        if found is not None:
-            phase[name_id] = PHASES.index(found)
-    at = np.flatnonzero(np.isin(spans.name, list(phase)) & spans.of(*_NAMED) & on_host(trace, spans.track))
+    at = np.flatnonzero(np.isin(spans.name, list(meant)) & spans.of(*_NAMED) & on_host(trace, spans.track))
     at = at[spans.dur[at] > 0]
-    code = np.array([phase[name] for name in spans.name[at].tolist()], np.int64)
+    code = np.array([meant[name] for name in spans.name[at].tolist()], np.int64)
     layers = []
     for position in range(REST):
         own = at[(code == position) & ((spans.track[at] == main) | (position == CHECKPOINTING))]
         layers.append(Intervals.union_of(spans.ts[own], spans.ts[own] + spans.dur[own]))
     return layers
+
+
+def _closures(
+    trace: Trace, main: int, meant: dict[int, int], named: list[Intervals], backward: Intervals, forward: Times
+) -> Intervals:
+    """Closures of optimizers, which are taken out of their steps; zeroing gradients in them is the optimizer's."""
+    spans = Spans(trace)
+    ours = (spans.track == main) & (spans.dur > 0)
+    own = np.flatnonzero(ours & spans.of(*_NAMED) & np.isin(spans.name, [i for i in meant if meant[i] == OPTIMIZER]))
+    around = enclosing(spans.ts[own], spans.ts[own] + spans.dur[own], backward)
+    if not around.any():
+        return Intervals.empty()
+    steps, rest = (
+        Intervals.union_of(spans.ts[one], spans.ts[one] + spans.dur[one]) for one in (own[around], own[~around])
+    )
+    zeroed = own[np.isin(spans.name[own], [i for i, name in names_of(trace, _NAMED) if "zero_grad" in name])]
+    modules = np.flatnonzero(ours & spans.of("module"))
+    signs = (forward, spans.ts[modules], spans.ts[zeroed] + spans.dur[zeroed], named[FORWARD].starts)
+    found = closures(steps, backward, np.sort(np.concatenate((*signs, named[BACKWARD].starts))))
+    named[OPTIMIZER] = (steps - found) | rest
+    return found
 
 
 def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Intervals, tuple[int, ...], Intervals, Times]:

@@ -10,10 +10,11 @@ operator also reads and writes its tensors once more, where one pass could do al
 
 ## How it decides
 The optimizer's step must call `min_calls` operators or more that update one tensor each (`optimizer.tensor_updates`);
-calls over lists of tensors (`_foreach_`) or fused ones rule it out. The price is what the step would save on its
-dependency graph with a fused optimizer: a few calls on the host, and on the device one pass over parameters, gradients
-and state instead of one per operator. Where the recording has no device work, the host may have done the arithmetic
-itself: then a fused optimizer saves the passes alone.
+calls over lists of tensors (`_foreach_`) or fused ones rule it out, as do optimizers of `torch.optim` that have neither
+(LBFGS, Muon, SparseAdam). Forward and backward passes of a closure that the step calls are not the optimizer's. The
+price is what the step would save on its dependency graph with a fused optimizer: a few calls on the host, and on the
+device one pass over parameters, gradients and state instead of one per operator. Where the recording has no device
+work, the host may have done the arithmetic itself: then a fused optimizer saves the passes alone.
 
 ## What to try
 `fused=True`, else `foreach=True`, in the optimizers of PyTorch; `NpuFusedAdamW` and its kin on Ascend; the fused
@@ -53,6 +54,9 @@ _TINY_NS, _TINY_LEFT = 5_000, 0.1
 #: 2.8), and those with a fused version in torch_npu.optim.
 _FUSED: Final = ("Adam", "AdamW", "SGD")
 _FUSED_ON_HOST: Final = (*_FUSED, "Adagrad")
+#: Optimizers of torch.optim with neither a fused version nor one over lists of tensors (PyTorch 2.13); LBFGS updates
+#: one long vector.
+_ALONE: Final = ("LBFGS", "Muon", "SparseAdam")
 FUSED_FOR_NPUS: Final = ("Adadelta", "Adam", "AdamP", "AdamW", "BertAdam", "Lamb", "RMSprop", "RMSpropTF", "SGD")
 
 
@@ -62,6 +66,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if number < limits["min_calls"]:
         return
     found = s(updates)
+    if found.name in _ALONE:
+        return
     moves = _ADAM_MOVES if found.kinds >= _ADAM_KINDS else _SGD_MOVES
     left = min(moves / (_LOOP_MOVES * max(found.kinds, 1)), 1.0)
     tiny = found.kernel_ns < _TINY_NS
@@ -85,7 +91,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 def _host_left(found: Updates, passes_left: float) -> float:
     """The part of the loop's time on the host that a fused step takes; without a device it does the work itself."""
-    called = min(_FUSED_NS * found.events.size / max(found.host_ns, 1), HOST_LEFT)
+    called = min(_FUSED_NS * found.number / max(found.host_ns, 1), HOST_LEFT)
     return called if found.on_device else max(called, passes_left)
 
 

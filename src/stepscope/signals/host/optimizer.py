@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building.handovers import handed
 from stepscope.analyses.stepgraph.whatif.changes import launched_within
+from stepscope.analyses.steps.phase_marks import phase_marks
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.intervals import Intervals
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.ranges import apart, inside
 from stepscope.signals.signal import Signals, signal
@@ -33,10 +35,10 @@ _FUNCTION: Final = re.compile(r"torch/optim/[a-z]+\.py\(\d+\): step$")
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """The optimizer's steps, without nested ones.
+    """The optimizer's steps, without nested ones and without the passes of closures that they call.
 
     Attributes:
-        events: int64[n], the steps.
+        events: int64[n], the steps; in place of one that calls a closure, the operators that it calls itself.
         handed: int64[m], tasks of them that another thread does, which takes them from a queue.
         kernels: int64[k], what they launched.
         kernel_ns: int64[k].
@@ -47,6 +49,7 @@ class Updates:
         host_ns: Time of the steps on the host.
         name: The optimizer's class; empty if the recording does not tell, or tells several.
         on_device: Whether device work is recorded; else the host may have done the arithmetic itself.
+        count: Number of steps; that of `events` if not given.
     """
 
     events: NDArray[np.int64]
@@ -60,6 +63,12 @@ class Updates:
     host_ns: int = 0
     name: str = ""
     on_device: bool = True
+    count: int | None = None
+
+    @property
+    def number(self) -> int:
+        """Number of steps."""
+        return self.events.size if self.count is None else self.count
 
 
 @signal()
@@ -74,16 +83,14 @@ def updates(s: Signals) -> Updates:
         )
     fused = any("fused" in names[name_id].lower() for name_id in np.unique(spans.name[steps]).tolist())
     steps = steps[apart(spans.ts[steps], spans.ts[steps] + spans.dur[steps])]
-    ranges: dict[str, NDArray[Any]] = {
-        "track": spans.track[steps],
-        "ts": spans.ts[steps],
-        "stop": spans.ts[steps] + spans.dur[steps],
-    }
-    events = spans.id[steps].astype(np.int64)
+    called_back = _closures(s)
+    ranges = _apart_from(called_back, spans, steps)
+    calls = _called(spans, ranges, wrappers)
+    events = _events(called_back, spans, steps, calls)
     work, tasks = DeviceWork.of(s.trace), s.trace.once(handed)
     launched = work.rows(s.trace, launched_within(s.trace, events))
     launched = launched[work.are("compute")[launched]]
-    called, count = np.unique(spans.name[_called(spans, ranges, wrappers)], return_counts=True)
+    called, count = np.unique(spans.name[calls], return_counts=True)
     called_names = [names[name_id] for name_id in called.tolist()]
     put = inside({"track": tasks.giver, "ts": tasks.given}, ranges)
     update = np.array([name.rstrip("_") in _UPDATES for name in called_names], np.bool_)
@@ -97,10 +104,46 @@ def updates(s: Signals) -> Updates:
         int(count[~update].sum()),
         int(np.count_nonzero(2 * counted >= counted.max(initial=0))) if counted.size else 0,
         fused or any("_foreach_" in name or "fused" in name.lower() for name in called_names),
-        int(spans.dur[steps].sum()),
+        int((ranges["stop"] - ranges["ts"]).sum()),
         _class({names[name_id] for name_id in np.unique(spans.name[steps]).tolist()}),
         bool(work.event.size),
+        steps.size,
     )
+
+
+def _closures(s: Signals) -> Intervals:
+    try:
+        return s.trace.once(phase_marks).closures
+    except MissingInputError:
+        return Intervals.empty()
+
+
+def _apart_from(called_back: Intervals, spans: Spans, steps: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """What of the steps lies outside closures: `track`, `ts` and `stop` of each part."""
+    parts = []
+    for track in np.unique(spans.track[steps]).tolist():
+        own = steps[spans.track[steps] == track]
+        # Steps that touch stay apart.
+        for ts, dur in zip(spans.ts[own].tolist(), spans.dur[own].tolist(), strict=True):
+            left = Intervals.union_of([ts], [ts + dur]) - called_back
+            parts += [(track, *part) for part in zip(left.starts.tolist(), left.ends.tolist(), strict=True)]
+    track, ts, stop = np.array(parts, np.int64).reshape(-1, 3).T
+    return {"track": track, "ts": ts, "stop": stop}
+
+
+def _events(
+    called_back: Intervals, spans: Spans, steps: NDArray[np.int64], calls: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Ids of the steps; of the operators that they call where they call closures, too."""
+    ts, stop = spans.ts[steps], spans.ts[steps] + spans.dur[steps]
+    calls_back = called_back.within(ts, stop) > 0
+    where: dict[str, NDArray[Any]] = {
+        "track": spans.track[steps][calls_back],
+        "ts": ts[calls_back],
+        "stop": stop[calls_back],
+    }
+    own = calls[inside({"track": spans.track[calls], "ts": spans.ts[calls]}, where)]
+    return np.sort(spans.id[np.concatenate((steps[~calls_back], own))]).astype(np.int64)
 
 
 def _class(steps: set[str]) -> str:
