@@ -126,7 +126,8 @@ def _with_slow_steps(
 ) -> tuple[Verdict, str, tuple[int, int] | None]:
     """The verdict with the steps that take far longer than the usual ones in mind.
 
-    They decide where what they cost differs for sure and outweighs what the typical step does for sure.
+    They decide where what they cost differs for sure and outweighs what the typical step does for sure, as long as the
+    mean of all steps says the same.
     """
     slow, mean = steps.slow, steps.figure("mean_step")
     if interval is None or mean is None or mean.base is None or mean.new is None:
@@ -138,7 +139,8 @@ def _with_slow_steps(
     lost = slow.diff_ns / max(1, slow.base.usual_ns or slow.new.usual_ns)
     least = STALL_MARGIN if abs(slow.new.count - slow.base.count) < 2 and not _recurring(slow) else margin
     apart = mean.new / mean.base - 1
-    if slow.sure and abs(lost) > least and abs(usual + lost) > margin:
+    told = abs(apart) > margin and (apart > 0) == (usual + lost > 0)
+    if slow.sure and abs(lost) > least and abs(usual + lost) > margin and told:
         found: Verdict = "slower" if usual + lost > 0 else "faster"
         if verdict in (found, "same", "inconclusive") or (usual > 0) != (lost > 0):
             if verdict == found:
@@ -146,7 +148,7 @@ def _with_slow_steps(
             said = "is within the noise" if not usual else f"takes {_signed(usual)}"
             every = (round(mean.base), round(mean.new))
             return found, f"all steps {_signed(apart)}: {words}; the usual step {said}", every
-    if verdict in ("same", "inconclusive") and abs(usual) > margin:
+    if verdict in ("same", "inconclusive") and abs(usual) > margin and (apart > 0) == (usual > 0):
         kind = f"steps are of two kinds, and the faster ones take {_signed(usual)}; {words}"
         return ("slower" if usual > 0 else "faster"), kind, None
     return verdict, f"{reason}; {words}", None

@@ -69,7 +69,8 @@ class SlowShift:
         base: Those of the base.
         new: Those of the new side.
         sure: Whether what they cost differs by more than noise: one side has none of them and the other's are longer
-            than its spread explains, or their share, their length or what makes them longer differs.
+            than its spread explains, or their share, their length or what makes them longer differs. A single one that
+            only the base has is no proof that it is gone for good; a single new one is reported.
     """
 
     base: SlowSteps = field(default_factory=SlowSteps)
@@ -187,6 +188,8 @@ def _sure(base: SlowSteps, new: SlowSteps, quick: Sequence[Sequence[RecordedStep
         lengths = [np.asarray([one.ns for one in side.steps], np.float64) for side in (base, new)]
         longer = min(base.count, new.count) > 1 and shift(lengths[0], lengths[1], confidence, 0.0).sure
         return share or longer or (base.at != new.at and bool(base.at and new.at))
+    if base.count == 1:
+        return False
     having = new if new.count else base
     # How much usual steps vary is asked of both sides together, whatever the typical step does.
     means = [sum(one.ns for one in steps) / len(steps) for steps in quick]
