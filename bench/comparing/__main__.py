@@ -7,9 +7,10 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.comparing.judging import compared, judged
+from bench.comparing.judging import Judged, compared, judged, opened
 from bench.comparing.plants import PLANTS, NotThereError
 from bench.comparing.trace import PlantedTrace
 from bench.recordings.__main__ import LABELLED
@@ -39,6 +40,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=LABELLED, help="folder with the recordings")
     parser.add_argument("--only", default="", help="only recordings whose path contains this")
     parser.add_argument("--plant", default="", help="only plants whose name contains this")
+    parser.add_argument("--size", type=float, default=1.0, help="how large plants are; 1 is about a tenth of the step")
+    parser.add_argument("--swapped", action="store_true", help="the base has the plant, and the new side lacks it")
     parser.add_argument("--others", action="store_true", help="the recordings that nothing was tuned on")
     parser.add_argument("--noise", type=int, default=0, help="pairs that differ by noise alone, instead of plants")
     options = parser.parse_args()
@@ -48,7 +51,8 @@ def main() -> None:
             _noise(options.folder, chosen, options.noise, Path(folder))
             return
         right: Counter[str] = Counter()
-        for name, kind, row in _planted(options.folder, chosen, options.plant, Path(folder)):
+        how = _Planting(options.folder, options.plant, options.size, options.swapped, Path(folder))
+        for name, kind, row in _planted(chosen, how):
             right.update(
                 pairs=1, verdicts=row.verdict, causes=row.cause, gates=row.gate, both=row.verdict and row.cause
             )
@@ -57,22 +61,39 @@ def main() -> None:
         print(dict(right))
 
 
-def _planted(folder: Path, recordings: list[str], only: str, place: Path) -> Iterator[tuple[str, str, object]]:
+@dataclass(frozen=True)
+class _Planting:
+    """How plants are made: which, how large, whether the base has them, of which folder, and where they are written."""
+
+    folder: Path
+    only: str
+    size: float
+    swapped: bool
+    place: Path
+
+
+def _planted(recordings: list[str], how: _Planting) -> Iterator[tuple[str, str, Judged]]:
     for name in recordings:
-        whole = PlantedTrace(folder / name)
+        whole = PlantedTrace(how.folder / name)
         base = whole.copy()
         base.jitter(1)
-        base.save(place / "base.json")
-        for kind, plant in PLANTS.items():
-            if only not in kind:
-                continue
-            new = whole.copy()
-            try:
-                truth = plant(new)
-            except NotThereError:
-                continue
-            new.jitter(2)
-            yield name, kind, judged(compared(place / "base.json", new.save(place / "new.json")), truth)
+        with opened(base.save(how.place / "base.json")) as first:
+            for kind, plant in PLANTS.items():
+                new = whole.copy()
+                try:
+                    if how.only not in kind:
+                        continue
+                    truth = plant(new, how.size)
+                except NotThereError:
+                    continue
+                new.jitter(2)
+                with opened(new.save(how.place / "new.json")) as second:
+                    if how.swapped:
+                        truth = replace(truth, added_ns=-truth.added_ns, memory=-truth.memory)
+                        found = compared(second, first)
+                    else:
+                        found = compared(first, second)
+                yield name, kind, judged(found, truth)
 
 
 def _noise(folder: Path, recordings: list[str], pairs: int, place: Path) -> None:
@@ -84,7 +105,8 @@ def _noise(folder: Path, recordings: list[str], pairs: int, place: Path) -> None
             trace = wholes[name].copy()
             trace.jitter(1000 + 2 * number + i)
             trace.save(place / f"{side}.json")
-        found = compared(place / "base.json", place / "new.json")
+        with opened(place / "base.json") as base, opened(place / "new.json") as new:
+            found = compared(base, new)
         [gate] = judge([growth_limit("step_time>3%")], found.metrics)
         sure = [str(one) for one in found.causes if one.sure]
         raised = {"verdict": found.verdict in ("faster", "slower"), "gate": gate.failed, "sure cause": bool(sure)}

@@ -40,9 +40,9 @@ class NotThereError(Exception):
     """The recording has nothing that the plant changes."""
 
 
-def stall(trace: PlantedTrace) -> Truth:
+def stall(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Every third step but the first waits for its batch, the half of a step; without a loader, for the host."""
-    length = _mean(trace)
+    length = int(size * _mean(trace))
     chosen = range(2, len(trace.steps), 3)
     if not chosen:
         raise NotThereError
@@ -68,7 +68,7 @@ def stall(trace: PlantedTrace) -> Truth:
     return Truth(length // 2 * len(inserts), len(trace.steps), ("idle",), words, slow=len(inserts))
 
 
-def kernel_class(trace: PlantedTrace) -> Truth:
+def kernel_class(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """The kernels of a class that holds a fair share of the time take 1.5 times as long."""
     by: dict[str, int] = {}
     for one in trace.kernels():
@@ -80,12 +80,14 @@ def kernel_class(trace: PlantedTrace) -> Truth:
     if not fitting:
         raise NotThereError
     name = min(fitting, key=lambda one: abs(fitting[one] - 2 * SHARE * whole))
-    inserts = [(one["ts"], one["ts"] + one["dur"], one["dur"] // 2) for one in trace.kernels(name) if one["dur"] > 1]
+    inserts = [
+        (one["ts"], one["ts"] + one["dur"], int(size * one["dur"] / 2)) for one in trace.kernels(name) if one["dur"] > 1
+    ]
     trace.insert(inserts)
-    return Truth(fitting[name] // 2, len(trace.steps), ("compute",), (name,))
+    return Truth(int(size * fitting[name] / 2), len(trace.steps), ("compute",), (name,))
 
 
-def copies(trace: PlantedTrace) -> Truth:
+def copies(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Copies take longer, the most frequent kind of them."""
     found = [one for one in trace.work(lambda one: "memcpy" in category(one)) if trace.inside(one["ts"])]
     found = [one for one in found if one["dur"] > 1]
@@ -95,30 +97,30 @@ def copies(trace: PlantedTrace) -> Truth:
     kind = max(set(kinds), key=lambda name: sum(one["dur"] for one in found if one["name"] == name))
     chosen = [one for one in found if one["name"] == kind]
     whole = sum(end - start for start, end in trace.steps)
-    factor = SHARE * whole / sum(one["dur"] for one in chosen)
+    factor = size * SHARE * whole / sum(one["dur"] for one in chosen)
     trace.insert([(one["ts"], one["ts"] + one["dur"], int(one["dur"] * factor)) for one in chosen])
     return Truth(
-        int(SHARE * whole), len(trace.steps), ("exposed_copy",), (kind.split(" ")[1].lower(), "memcpy", "copies")
+        int(size * SHARE * whole), len(trace.steps), ("exposed_copy",), (kind.split(" ")[1].lower(), "memcpy", "copies")
     )
 
 
-def synchronisation(trace: PlantedTrace) -> Truth:
+def synchronisation(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """The host waits for the device many times a step, and the device for the host afterwards."""
-    thread = trace.main_thread()
     calls, total = [], 0
     inserts: list[Insert] = []
     for start, end in trace.steps:
         moments = trace.boundaries(start + (end - start) // 20, end - (end - start) // 20, 20)
         if not moments:
             raise NotThereError
-        each = int(SHARE * (end - start) / len(moments))
+        each = int(size * SHARE * (end - start) / len(moments))
         for moment in moments:
             inserts.append((moment, moment + 1, each))
             calls.append((moment, each))
             total += each
+    threads = trace.awaited_threads([moment for moment, _ in calls])
     trace.insert(inserts)
     shift = 0
-    for number, (moment, each) in enumerate(calls):
+    for number, (thread, (moment, each)) in enumerate(zip(threads, calls, strict=True)):
         trace.add(
             thread, "cudaDeviceSynchronize", moment + shift + each // 8, each // 2, args={"correlation": 10**8 + number}
         )
@@ -126,7 +128,7 @@ def synchronisation(trace: PlantedTrace) -> Truth:
     return Truth(total, len(trace.steps), ("idle.synchronisation",), ("cudadevicesynchronize",))
 
 
-def memory(trace: PlantedTrace) -> Truth:
+def memory(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """All that is allocated is a quarter larger."""
     changes = [one for one in trace.timeline.timed if one.get("name") == "[memory]"]
     changes = [one for one in changes if one["args"].get("Device Type") == 1]
@@ -135,31 +137,33 @@ def memory(trace: PlantedTrace) -> Truth:
     for one in changes:
         for column in ("Bytes", "Total Allocated", "Total Reserved"):
             if column in one["args"]:
-                one["args"][column] = int(one["args"][column]) * 5 // 4
-    return Truth(0, len(trace.steps), (), ("peak memory",), memory=0.25)
+                one["args"][column] = int(int(one["args"][column]) * (1 + size / 4))
+    return Truth(0, len(trace.steps), (), ("peak memory",), memory=0.25 * size)
 
 
-def batch_size(trace: PlantedTrace) -> Truth:
-    """Twice the batch: kernels take 1.9 times as long, and the inputs' first dimension doubles."""
+def batch_size(trace: PlantedTrace, size: float = 1.0) -> Truth:
+    """Twice the batch: kernels take 1.9 times as long at size 1, and the inputs' first dimension doubles."""
     sizes = [dims[0][0] for one in trace.timeline.timed if (dims := _dims(one)) and _sized(dims)]
     if sizes:
-        size = max(set(sizes), key=sizes.count)
+        images = max(set(sizes), key=sizes.count)
         for one in trace.timeline.timed:
-            for dims in _dims(one):
-                if isinstance(dims, list) and len(dims) > 1 and dims[0] == size:
-                    dims[0] = 2 * size
+            if _dims(one):
+                one["args"][_dims_key(one)] = [
+                    [2 * images, *dims[1:]] if isinstance(dims, list) and len(dims) > 1 and dims[0] == images else dims
+                    for dims in _dims(one)
+                ]
     chosen = [one for one in trace.kernels() if one["dur"] > 1]
-    inserts = _apart([(one["ts"], one["ts"] + one["dur"], int(0.9 * one["dur"])) for one in chosen])
+    inserts = _apart([(one["ts"], one["ts"] + one["dur"], int(0.9 * size * one["dur"])) for one in chosen])
     added = sum(extra for start, _, extra in inserts if trace.inside(start))
     trace.insert(inserts)
-    return Truth(added, len(trace.steps), ("compute",), ("all of it", "batch", "× 1.9"))
+    return Truth(added, len(trace.steps), ("compute",), ("all of it", "batch", f"× {1 + 0.9 * size:.1f}"))
 
 
-def split(trace: PlantedTrace) -> Truth:
+def split(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Kernels of one name run as three, which take 1.5 times as long in all."""
     chosen = _frequent(trace)
     launches = trace.launches()
-    trace.insert([(one["ts"], one["ts"] + one["dur"], one["dur"] // 2) for one in chosen])
+    trace.insert([(one["ts"], one["ts"] + one["dur"], int(size * one["dur"] / 2)) for one in chosen])
     name = str(chosen[0]["name"])
     number = 10**8
     for one in chosen:
@@ -190,10 +194,11 @@ def split(trace: PlantedTrace) -> Truth:
     )
 
 
-def fused(trace: PlantedTrace) -> Truth:
+def fused(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Of the kernels of one name two of three are gone, and with them their time."""
     chosen = _frequent(trace)
-    gone = [one for i, one in enumerate(chosen) if i % 3]
+    share = min(0.9, size * 2 / 3)
+    gone = [one for i, one in enumerate(chosen) if int((i + 1) * share) > int(i * share)]
     whole = sum(one["dur"] for one in gone if trace.inside(one["ts"]))
     name = str(chosen[0]["name"])
     trace.insert([(one["ts"], one["ts"] + one["dur"], -(one["dur"] - 1)) for one in gone])
@@ -201,7 +206,7 @@ def fused(trace: PlantedTrace) -> Truth:
     return Truth(-whole, len(trace.steps), ("compute",), (classify(name).op_class, classify(name).short.lower()[:20]))
 
 
-def host_operator(trace: PlantedTrace) -> Truth:
+def host_operator(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """An operator of the host takes longer, and the device waits for what it launches."""
     calls = trace.host(lambda one: category(one) in ("cpu_op", "operator") and trace.inside(one["ts"]))
     names = [str(one["name"]) for one in calls]
@@ -216,7 +221,7 @@ def host_operator(trace: PlantedTrace) -> Truth:
     chosen = _apart(
         [(one["ts"] + one["dur"] // 2, one["ts"] + one["dur"] // 2 + 1, 0) for one in calls if one["name"] == name]
     )
-    each = int(SHARE * whole / len(chosen))
+    each = int(size * SHARE * whole / len(chosen))
     moments = [(start, end, each) for start, end, _ in chosen]
     trace.insert(moments)
     return Truth(
@@ -224,13 +229,13 @@ def host_operator(trace: PlantedTrace) -> Truth:
     )
 
 
-def collectives(trace: PlantedTrace) -> Truth:
+def collectives(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Collectives take twice as long."""
     chosen = trace.work(lambda one: classify(str(one["name"])).op_class == "collective" and trace.inside(one["ts"]))
     chosen = [one for one in chosen if one["dur"] > 1]
     if not chosen:
         raise NotThereError
-    inserts = _apart([(one["ts"], one["ts"] + one["dur"], one["dur"]) for one in chosen])
+    inserts = _apart([(one["ts"], one["ts"] + one["dur"], int(size * one["dur"])) for one in chosen])
     trace.insert(inserts)
     return Truth(
         sum(one[2] for one in inserts),
@@ -240,18 +245,18 @@ def collectives(trace: PlantedTrace) -> Truth:
     )
 
 
-def allocation(trace: PlantedTrace) -> Truth:
+def allocation(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Memory is taken from the driver ten times a step, while the device waits."""
-    thread = trace.main_thread()
     inserts: list[Insert] = []
     for start, end in trace.steps:
         moments = trace.boundaries(start + (end - start) // 20, end - (end - start) // 20, 10)
         if not moments:
             raise NotThereError
-        inserts += [(moment, moment + 1, int(SHARE * (end - start) / len(moments))) for moment in moments]
+        inserts += [(moment, moment + 1, int(size * SHARE * (end - start) / len(moments))) for moment in moments]
+    threads = trace.awaited_threads([moment for moment, _, _ in inserts])
     trace.insert(inserts)
     shift = 0
-    for number, (moment, _, each) in enumerate(inserts):
+    for number, (thread, (moment, _, each)) in enumerate(zip(threads, inserts, strict=True)):
         trace.add(
             thread, "cudaMalloc", moment + shift + each // 16, each - each // 8, args={"correlation": 10**8 + number}
         )
@@ -259,7 +264,7 @@ def allocation(trace: PlantedTrace) -> Truth:
     return Truth(shift, len(trace.steps), ("idle.allocation", "idle.host_dispatch"), ("cudamalloc",))
 
 
-PLANTS: Final[Mapping[str, Callable[[PlantedTrace], Truth]]] = {
+PLANTS: Final[Mapping[str, Callable[[PlantedTrace, float], Truth]]] = {
     "periodic stall": stall,
     "kernel class × 1.5": kernel_class,
     "longer copies": copies,
@@ -305,9 +310,12 @@ def _apart(inserts: list[Insert]) -> list[Insert]:
     return kept
 
 
+def _dims_key(event: Event) -> str:
+    return "Input Dims" if "Input Dims" in event["args"] else "Input dims"
+
+
 def _dims(event: Event) -> Any:
-    args = event.get("args") or {}
-    return args.get("Input Dims") or args.get("Input dims") or []
+    return event["args"].get(_dims_key(event)) or [] if event.get("args") else []
 
 
 def _sized(dims: Any) -> bool:

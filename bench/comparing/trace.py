@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +35,11 @@ class PlantedTrace:
         self.steps = list(steps) if steps is not None else _steps(source, self.origin)
 
     def copy(self) -> PlantedTrace:
-        """The same once more."""
+        """The same once more; what is within arguments is shared, to be replaced rather than changed."""
         found = PlantedTrace.__new__(PlantedTrace)
         found.source, found.origin, found.steps = self.source, self.origin, list(self.steps)
-        found.timeline = Timeline(self.timeline.head, deepcopy(self.timeline.events), self.timeline.bare)
+        events = [{**one, "args": {**one["args"]}} if one.get("args") else {**one} for one in self.timeline.events]
+        found.timeline = Timeline(self.timeline.head, events, self.timeline.bare)
         return found
 
     def work(self, wanted: Callable[[Event], bool] = lambda _: True) -> list[Event]:
@@ -116,6 +116,17 @@ class PlantedTrace:
         threads = [(one["pid"], one["tid"]) for one in calls]
         most = max(set(threads), key=threads.count)
         return next(one for one, thread in zip(calls, threads, strict=True) if thread == most)
+
+    def awaited_threads(self, moments: Sequence[int]) -> list[Event]:
+        """For each moment a call on the thread whose launch the device waits for: that of the next activity."""
+        launches, starts, calls, main = self.launches(), [], [], self.main_thread()
+        for one in self.work():
+            call = launches.get(correlation(one))
+            if call is not None:
+                starts.append(one["ts"])
+                calls.append(call)
+        at = np.searchsorted(np.array(starts, np.int64), np.array(moments, np.int64))
+        return [calls[i] if i < len(calls) else main for i in at.tolist()]
 
     def add(self, like: Event, name: str, start: int, dur: int, **changes: Any) -> Event:
         """Add an event on the track of another one."""

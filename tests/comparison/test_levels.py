@@ -59,7 +59,9 @@ def test_host_time_collectives_and_memory(found: Comparison) -> None:
 def test_levels_choose_tables(once: Trace, twice: Trace) -> None:
     options = CompareOptions(findings=False, levels=("operators", "kernels"), details=False, shapes=True)
     found = compare_traces(once, twice, options)
-    assert set(found.tables) == {"step_figures", "steps_left_out", "step_parts", "compute_operators", "kernel_types"}
+    assert set(found.tables) == {
+        "step_figures", "steps_left_out", "step_parts", "compute_operators", "kernel_types", "times_per_call",
+    }  # fmt: skip
     names = {row["operator"] for row in found.table("compute_operators").records()}
     assert names == {"=evil::mm [[8,8]]", "=evil::mm [[16,8]]"}
     with pytest.raises(UserError, match="no level 'operator'; did you mean operators"):

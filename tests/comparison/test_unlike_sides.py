@@ -48,7 +48,12 @@ def test_layers_of_another_size_or_number_are_another_shape_of_the_model() -> No
 
 
 @pytest.mark.parametrize(
-    ("steps", "device", "left"), [(False, True, {"overall"}), (True, False, {"api"}), (False, False, set())]
+    ("steps", "device", "left"),
+    [
+        (False, True, {"overall", "times_per_call"}),
+        (True, False, {"api", "times_per_call"}),
+        (False, False, set()),
+    ],
 )
 def test_steps_are_not_held_against_what_is_none(steps: bool, device: bool, left: set[str]) -> None:
     found = compare_traces(program(), program(steps=steps, device=device), QUICK)

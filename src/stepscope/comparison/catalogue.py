@@ -16,6 +16,7 @@ from stepscope.comparison.parts.besides import API, COMMUNICATION, RUNTIME_CALLS
 from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES
 from stepscope.comparison.parts.overall import OVERALL
 from stepscope.comparison.parts.peak import MEMORY_PEAK
+from stepscope.comparison.parts.per_call import PER_CALL
 from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
@@ -32,5 +33,5 @@ COMPARISON_TABLES: Final = (
     COMPUTE_CLASSES, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES, COMPUTE_OPERATORS,
     COMPUTE_CALLS, COMPUTE_KERNELS, KERNEL_SHAPES, KERNEL_TYPES, COMMUNICATION, EXPOSED_WORK,
     MEMORY, MEMORY_CALLS, MEMORY_PEAK,
-    API, RUNTIME_CALLS, OVERALL, SWEEP, SWEEP_PARTS,
+    API, RUNTIME_CALLS, PER_CALL, OVERALL, SWEEP, SWEEP_PARTS,
 )  # fmt: skip

@@ -28,6 +28,7 @@ from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES, 
 from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_table
 from stepscope.comparison.parts.part_sums import PartKey, part_sums, phase_sums
 from stepscope.comparison.parts.peak import MEMORY_PEAK, peak_sums, peak_table
+from stepscope.comparison.parts.per_call import PER_CALL, call_times, per_call_table
 from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
@@ -51,11 +52,11 @@ Sides = tuple[ComparedSide, ComparedSide]
 #: Levels, and their tables beyond those of `overall`, which all comparisons have parts of.
 LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "overall": ("step_parts", "step_phases", "compute_classes", "exposed_work", "overall"),
-    "operators": ("compute_operators", "compute_calls"),
+    "operators": ("compute_operators", "compute_calls", "times_per_call"),
     "modules": ("compute_module_classes", "compute_modules"),
     "communication": ("communication",),
     "memory": ("memory", "memory_calls", "memory_peak"),
-    "kernels": ("compute_kernels", "kernel_shapes", "kernel_types"),
+    "kernels": ("compute_kernels", "kernel_shapes", "kernel_types", "times_per_call"),
     "api": ("api", "runtime_calls"),
 }
 #: What the lengths of a side are of, as `UNIT_HINT` is about.
@@ -121,6 +122,8 @@ def level_tables(
         tables[API.name] = api_table(called[0], called[1], _steps(sides, confidence))
     if RUNTIME_CALLS.name in wanted and (calls := _both(sides, runtime_calls, RUNTIME_CALLS.name, lacking)):
         tables[RUNTIME_CALLS.name] = table_of_amounts(RUNTIME_CALLS, calls[0], calls[1], _steps(sides, confidence))
+    if PER_CALL.name in wanted and (each := _both(sides, call_times, PER_CALL.name, lacking)):
+        tables[PER_CALL.name] = per_call_table(each[0], each[1], names, confidence)
     return tables, tuple(lacking)
 
 
@@ -129,13 +132,13 @@ def _comparable_units(sides: Sides, wanted: frozenset[str]) -> tuple[frozenset[s
     units = {side.unit for side in sides}
     if len(units) == 1:
         return wanted, []
-    kept = {MEMORY_PEAK.name}
+    kept = {MEMORY_PEAK.name} if "none" in units else {MEMORY_PEAK.name, PER_CALL.name}
     if units <= {"step", "host step"}:
         kept |= {API.name, RUNTIME_CALLS.name, MEMORY.name, MEMORY_CALLS.name}
     if units <= {"step", "window"}:
         kept.add(OVERALL.name)
     said, hint = f"{UNIT_WORDS[sides[0].unit]} can't be held against {UNIT_WORDS[sides[1].unit]}", UNIT_HINT
-    left = [name for level in LEVELS.values() for name in level if name in wanted - kept]
+    left = dict.fromkeys(name for level in LEVELS.values() for name in level if name in wanted - kept)
     return wanted & kept, [UncomparedTable(name, "between", said, hint) for name in left]
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from stepscope.analyses.communication.decisive_rank import decisive_rank
+from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.shared.needs import has_device
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.model.errors import MissingInputError, UserError
@@ -87,6 +88,11 @@ def chosen_rank(base: Trace, new: Trace) -> tuple[int, int]:
     """
     first = decisive_rank(base)
     return first, first if first in new.ranks else decisive_rank(new)
+
+
+def within(side: ComparedSide) -> Trace:
+    """The side's steps alone; of a recording without steps all of it."""
+    return side.trace if side.unit in ("window", "none") else narrowed(side.trace, Filter(steps=side.steps))
 
 
 def _devices(trace: Trace, steps: Sequence[int]) -> int:

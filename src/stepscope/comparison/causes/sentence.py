@@ -17,6 +17,11 @@ from stepscope.model.table import Table
 
 #: Causes that the sentence says, at most.
 _SAID: Final = 3
+#: Share of a part by which it differs to be said where that is less than the margin of the step, and of the step.
+_OF_PART: Final = 0.03
+_LITTLE: Final = 0.0025
+#: Share of the step from which a part is said that differs most, but not for sure.
+_MUCH: Final = 0.03
 #: Growth of a peak of memory that is said.
 _MEMORY: Final = 0.02
 #: What is said first where it differs: each step does other work then.
@@ -27,7 +32,7 @@ _UNITS: Final = {"step": "step", "host step": "step", "window": "recording"}
 def causes_of(
     parts: Sequence[Beside[str]], strict: Mapping[str, float | None], tables: Mapping[str, Table], times: StepTimes
 ) -> tuple[Cause, ...]:
-    """The parts that differ by more than 1 % of the base's step, those that do so for sure first.
+    """The parts that differ by more than 1 % of the base's step, or by far more of themselves, the sure ones first.
 
     Args:
         parts: The parts of the step.
@@ -35,10 +40,11 @@ def causes_of(
         tables: The tables of the comparison.
         times: Step times of both sides.
     """
-    least = MARGIN * max(1, min(times.base_ns, times.new_ns) or max(times.base_ns, times.new_ns))
+    step = max(1, min(times.base_ns, times.new_ns) or max(times.base_ns, times.new_ns))
     found = []
     for one in parts:
         half = strict.get(one.key)
+        least = min(MARGIN * step, max(_LITTLE * step, _OF_PART * max(one.base_ns, one.new_ns)))
         if abs(one.diff_ns) < least or half is None:
             continue
         low, high = round(one.diff_ns - half), round(one.diff_ns + half)
@@ -78,4 +84,10 @@ def _times(times: StepTimes, causes: Sequence[Cause]) -> str:
         return step + "; ".join(map(str, sure))
     if times.verdict in ("faster", "slower") and causes and not times.every:
         return f"most of it in {causes[0]}, though no part differs for sure"
-    return f"{step}no part of it differs for sure by {percent(MARGIN, 0)} of a {unit}" if step else ""
+    if not step:
+        return ""
+    words = f"{step}no part of it differs for sure by {percent(MARGIN, 0)} of a {unit}"
+    first = causes[0] if causes else None
+    if first is not None and abs(first.diff_ns) > _MUCH * max(1, times.base_ns):
+        words += f"; most in {first}, within what that varies by"
+    return words

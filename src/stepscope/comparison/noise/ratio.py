@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, log, sqrt
 from typing import Final
 
 import numpy as np
 
 from stepscope.comparison.noise.shift import Method, half_width
+from stepscope.comparison.noise.student import quantile
 
 #: Chance that the interval holds the factor, unless asked for otherwise: of 100 pairs that differ by noise alone one
 #: is expected outside of it.
 CONFIDENCE: Final = 0.99
 #: Spread (standard deviation over mean) that steps are assumed to have where neither side shows any.
 ASSUMED_SPREAD: Final = 0.1
+#: Measurements below which a spread is not taken from them alone, and degrees of freedom that are as good as any.
+_FEW: Final = 4
+_MANY: Final = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +59,41 @@ def ratio_interval(base: Sequence[int], new: Sequence[int], confidence: float = 
     half, method = half_width(first, second, confidence, ASSUMED_SPREAD)
     apart = log(means[1] / means[0])
     return RatioInterval(exp(apart), exp(apart - half), exp(apart + half), confidence, method)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSums:
+    """Measurements by their sums.
+
+    Attributes:
+        count: How many.
+        total: Their sum.
+        squares: Sum of their squares.
+    """
+
+    count: int
+    total: int
+    squares: float
+
+
+def ratio_of_measured(base: MeasuredSums, new: MeasuredSums, confidence: float = CONFIDENCE) -> RatioInterval:
+    """The ratio of the means of two sets of measurements of which the sums are known, each more than 0.
+
+    Welch's interval of shares of the mean, as of `ratio_interval`; measurements of a side with fewer than four of them
+    are taken to vary by `ASSUMED_SPREAD` at least.
+    """
+    parts, apart, assumed = 0.0, 0.0, False
+    for one in (base, new):
+        mean = one.total / one.count
+        variance = max(0.0, one.squares / mean**2 - one.count) / max(1, one.count - 1)
+        if one.count < _FEW:
+            parts, assumed = parts + max(variance, ASSUMED_SPREAD**2) / one.count, True
+        else:
+            parts += variance / one.count
+            apart += (variance / one.count) ** 2 / (one.count - 1)
+    freedom = max(1, int(parts**2 / apart)) if apart else _MANY
+    half = quantile((1 + confidence) / 2, freedom) * sqrt(parts)
+    middle = log(new.total / new.count * base.count / base.total)
+    return RatioInterval(
+        exp(middle), exp(middle - half), exp(middle + half), confidence, "assumed" if assumed else "means"
+    )

@@ -9,18 +9,16 @@ import numpy as np
 
 from stepscope.analyses.host.operator_calls import operator_calls
 from stepscope.analyses.shared.grouping import Groups, texts
-from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.shared.needs import need_calls
 from stepscope.comparison.parts.amounts import BESIDE, CERTAIN, Amount, StepCounts, beside
 from stepscope.comparison.parts.batches import StepBatches
 from stepscope.comparison.parts.durations import BESIDE_DURATIONS, Durations, merged
-from stepscope.comparison.side import ComparedSide
+from stepscope.comparison.side import ComparedSide, within
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans
 from stepscope.model.schema import TableSchema, ns, text
 from stepscope.model.table import Table
-from stepscope.model.trace import Trace
 
 API: Final = TableSchema(
     "api",
@@ -63,7 +61,7 @@ def host_time(side: ComparedSide) -> tuple[dict[Any, Amount], dict[Any, Amount]]
     Raises:
         MissingInputError: The side has no operators.
     """
-    trace, batches = _within(side), StepBatches.of(side)
+    trace, batches = within(side), StepBatches.of(side)
     calls = trace.once(operator_calls)
     spans, groups = Spans(trace), Groups.by(calls.name)
     batch = batches.at_host(spans.ts[spans.rows(calls.id)])
@@ -126,8 +124,3 @@ def communication_sums(side: ComparedSide) -> dict[Any, Durations]:
     if not rows:
         raise MissingInputError.of("collectives")
     return merged(rows, 2, side)
-
-
-def _within(side: ComparedSide) -> Trace:
-    """The side's steps alone; of a recording without steps all of it."""
-    return side.trace if side.unit in ("window", "none") else narrowed(side.trace, Filter(steps=side.steps))

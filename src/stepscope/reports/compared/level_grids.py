@@ -14,6 +14,9 @@ from stepscope.reports.units import Scale, time_scale
 
 _CALLS: Final = (Heading("calls", rank=4), Heading("new", rank=4))
 
+#: What makes steps other work or work of other kernels, as `comparable` calls it.
+_OTHER_WORK: Final = {"what was run", "batch", "model shape", "operators", "devices"}
+
 
 def level_sections(comparison: Comparison, levels: Sequence[str], top: int, per: str) -> tuple[Section, ...]:
     """Sections of the levels that were asked for by name."""
@@ -38,6 +41,37 @@ def communication_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
         rows += [_cells(f"  {visible(task['task'])}", task, one, whole) for task in tasks]
     what = beside_headings("collective", one, "communication")
     return _grid((*what, *_CALLS), rows, "communication", max(0, len(collectives) - top))
+
+
+def per_call_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
+    """Times of one call, where the sides do other work or are no steps of one kind; else the splits say as much."""
+    if not unlike(comparison):
+        return ()
+    grids: list[Block] = []
+    for kind in ("operator", "kernel"):
+        listed = [each for each in _records(comparison, "times_per_call") if each["kind"] == kind]
+        listed = [each for each in listed if each["ratio"] is not None]
+        one = time_scale([each[side] for each in listed[:top] for side in ("base_ns", "new_ns")])
+        headings = (
+            Heading(kind, number=False), Heading(f"base {one.label}".rstrip()), Heading(f"new {one.label}".rstrip()),
+            Heading("ratio"), Heading("interval", rank=1), Heading("shapes", number=False, rank=2), *_CALLS,
+        )  # fmt: skip
+        rows = [
+            (
+                visible(each["name"]), one.write(each["base_ns"]), one.write(each["new_ns"]), f"{each['ratio']:.2f}",
+                f"{each['low']:.2f} to {each['high']:.2f}", each["shapes"] or NONE,
+                calls_words(each["base_calls"]), calls_words(each["new_calls"]),
+            )
+            for each in listed[:top]
+        ]  # fmt: skip
+        grids += _grid(headings, rows, "times_per_call", max(0, len(listed) - top))
+    return tuple(grids)
+
+
+def unlike(comparison: Comparison) -> bool:
+    """Whether times of steps say little: the sides do other work on other devices, or have no steps of one kind."""
+    said = {one.what for one in comparison.comparable if one.tone == "warning" or one.what == "devices"}
+    return comparison.base.unit != comparison.new.unit or bool(said & _OTHER_WORK)
 
 
 def _overall(comparison: Comparison) -> tuple[Block, ...]:

@@ -12,7 +12,7 @@ from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
 from stepscope.reports.compared.grids import findings_grid, memory_grids, parts_grid, phases_grid, split_grids
-from stepscope.reports.compared.level_grids import communication_grid, level_sections
+from stepscope.reports.compared.level_grids import communication_grid, level_sections, per_call_grid
 from stepscope.reports.compared.steps_grid import steps_grid
 from stepscope.reports.text import visible
 
@@ -43,6 +43,7 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
         Section("By phase", phases_grid(comparison), f"{per}; the rows add up"),
         Section("Compute", split_grids(comparison, top), f"{per}; the rows of each table add up to compute"),
+        Section("Times per call", per_call_grid(comparison, top), "device time of one call, inner operators included"),
         Section("Communication", communication_grid(comparison, top), f"{per}; hidden behind compute or not"),
         *level_sections(comparison, levels, top, per),
         Section("Not compared", _lacking(comparison)),
