@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import stepscope
-from stepscope.cli.main import run
-from stepscope.model.errors import UserError
 
 
 def recorded(work: Any) -> list[str]:
@@ -80,22 +76,3 @@ def test_modules_to_a_depth(fakes: None) -> None:
     assert recorded(model) == ["part0 (Block)", "part1 (Block)", "model (Block)"]
     annotations.remove()
     assert recorded(model) == []
-
-
-def test_raw_recordings_are_parsed(npu: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("a", "b"):
-        (tmp_path / "runs" / f"{name}_1_ascend_pt").mkdir(parents=True)
-    assert run(["parse-ascend", str(tmp_path / "runs"), "--processes", "100000"]) == 0
-    out, err = capsys.readouterr()
-    assert out == f"analysed runs with {os.cpu_count()}\n"
-    assert "parsed 2 recordings" in err
-
-
-def test_what_can_not_be_parsed(fakes: None, tmp_path: Path) -> None:
-    from stepscope.record.offline import parse
-
-    with pytest.raises(UserError, match="holds no recording of an NPU"):
-        parse(tmp_path, 1)
-    (tmp_path / "a_1_ascend_pt").mkdir()
-    with pytest.raises(UserError, match="torch_npu is not installed"):
-        parse(tmp_path, 1)

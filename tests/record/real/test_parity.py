@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,39 @@ def test_a_scheduled_recording(tmp_path: Path) -> None:
     stacks = tmp_path / "stacks.txt"
     one.export_stacks(str(stacks), "self_npu_time_total")
     assert stacks.exists()
+
+
+def test_names_are_those_of_torch() -> None:
+    import torch.profiler
+
+    from stepscope import profiler
+
+    assert {name for name in torch.profiler.__all__ if not hasattr(profiler, name)} == set()
+    assert profiler.record_function is torch.profiler.record_function
+    assert profiler.kineto_available() is True
+
+
+def test_steps_asked_for_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from stepscope import profiler
+    from stepscope.ingest import Options, open_trace
+    from stepscope.record.api import dynamic_profile
+
+    asked = {"activities": ["CPU", "NPU"], "active": 2, "warmup": 1, "prof_dir": str(tmp_path / "out")}
+    (tmp_path / "asked.json").write_text(json.dumps({**asked, "metadata": {"run": 7}}))
+    monkeypatch.setattr(dynamic_profile, "_state", {})
+    profiler.dynamic_profile.init(str(tmp_path))
+    profiler.dynamic_profile.start(str(tmp_path / "asked.json"))
+    number = profiler.mstx.range_start("marked")
+    for _ in range(4):
+        profiler.mstx.mark("here")
+        torch.ones(4) + 1
+        profiler.dynamic_profile.step()
+    profiler.mstx.range_end(number)
+    with open_trace(tmp_path / "out", Options(cache=False)) as trace:
+        assert trace.rows("SELECT count(*) AS n FROM steps")[0]["n"] == 2
+        assert trace.rows("SELECT count(*) AS n FROM spans JOIN names USING (name_id) WHERE name = 'here'")[0]["n"] == 2
 
 
 @pytest.mark.parametrize("name", ["_record_memory_history_impl", "_snapshot"])

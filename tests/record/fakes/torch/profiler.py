@@ -10,6 +10,19 @@ RUNNING = None
 __all__ = ["ProfilerActivity", "_KinetoProfile", "record_function", "supported_activities"]
 
 
+class DeviceType(Enum):
+    CPU = 0
+    CUDA = 1
+
+
+class ExecutionTraceObserver:
+    pass
+
+
+def kineto_available():
+    return True
+
+
 class ProfilerActivity(Enum):
     CPU = 0
     CUDA = 2
@@ -42,6 +55,13 @@ class _KinetoProfile:
         self.state = "prepared"
         self.profiler = autograd.profiler.profile()
         self.profiler._prepare_trace()
+
+    def start(self):
+        self.prepare_trace()
+        self.start_trace()
+
+    def stop(self):
+        self.stop_trace()
 
     def start_trace(self):
         global RUNNING
@@ -105,9 +125,20 @@ class profile(_KinetoProfile):  # noqa: N801 - its name in torch
         if self.on_trace_ready:
             self.on_trace_ready(self)
 
+    def start(self):
+        super().start()
+        self.said.append(self.schedule(self.number))
+
+    def stop(self):
+        if self.state == "started":
+            super().stop()
+
     def step(self):
         self.number += 1
         self.said.append(self.schedule(self.number))
+        if [one.name for one in self.said[-2:]] == ["RECORD_AND_SAVE", "NONE"] and self.state == "started":
+            self.stop_trace()
+            self.on_trace_ready(self)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
         Path(path).write_text(metric)

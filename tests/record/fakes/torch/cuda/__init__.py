@@ -53,3 +53,16 @@ class nvtx:  # noqa: N801 - its name in torch
     @staticmethod
     def range_pop():
         nvtx.calls.append("pop")
+
+    @staticmethod
+    def mark(msg):
+        nvtx.calls.append(f"mark {msg}")
+
+    @staticmethod
+    def range_start(msg):
+        nvtx.calls.append(f"start {msg}")
+        return len(nvtx.calls)
+
+    @staticmethod
+    def range_end(range_id):
+        nvtx.calls.append(f"end {range_id}")

@@ -39,6 +39,27 @@ def current_stream(device=None):
 
 class mstx:  # noqa: N801 - its name in torch_npu
     @staticmethod
+    def mark(message, stream=None, domain="default"):
+        RANGES.append((message, domain))
+
+    @staticmethod
+    def range_start(message, stream=None, domain="default"):
+        assert stream is None or isinstance(stream, Stream)
+        RANGES.append(message if domain == "default" else (message, domain))
+        return len(RANGES)
+
+    @staticmethod
+    def range_end(range_id, domain="default"):
+        RANGES.append(range_id)
+
+
+class older_mstx:  # noqa: N801 - its name in torch_npu
+    """That of 2024, without domains."""
+
+    def mark(self, message=""):
+        RANGES.append(message)
+
+    @staticmethod
     def range_start(message, stream=None):
         assert isinstance(stream, Stream)
         RANGES.append(message)

@@ -109,9 +109,18 @@ def parse(profiler):
     (profiler.path / f"profiler_info{'' if rank is None else f'_{rank}'}.json").write_text("{}")
 
 
-def analyse(profiler_path, max_process_number=4):
-    assert Path(profiler_path).is_dir()
-    print(f"analysed {Path(profiler_path).name} with {max_process_number}")
+def analyse(profiler_path, max_process_number=4, export_type=None):
+    """Parses a recording, or those directly in a folder; what fails is printed."""
+    path = Path(profiler_path)
+    recordings = [path] if (path / "FRAMEWORK").is_dir() or list(path.glob("PROF_*")) else [*path.glob("*_ascend_pt")]
+    for one in recordings:
+        if "broken" in one.name:
+            print("cannot parse")
+            continue
+        output = one / "ASCEND_PROFILER_OUTPUT"
+        output.mkdir(exist_ok=True)
+        (output / "analyse.done").touch()
+        (output / "how.txt").write_text(f"{max_process_number} {export_type}")
 
 
 class _KinetoProfile:
