@@ -23,8 +23,11 @@ static inline bool plain_integer(const u8 *at, const u8 *end, i64 *value)
 	return true;
 }
 
-/* Reads [at, end) as a decimal fraction with at most 15 digits before its point, in thousandths: the fourth digit
- * behind the point decides how it is rounded, away from zero. */
+/* Reads [at, end) as a decimal fraction with at most 16 digits before its point, in thousandths: the fourth digit
+ * behind the point decides how it is rounded, away from zero. Times since 1970 in microseconds have 16 digits; larger
+ * thousandths than `MOST_THOUSANDTHS` are left to the caller, which limits them. */
+static const i64 MOST_THOUSANDTHS = 9000000000000000000;
+
 static inline bool plain_thousandths(const u8 *at, const u8 *end, i64 *value)
 {
 	if (*at == '"')
@@ -35,7 +38,9 @@ static inline bool plain_thousandths(const u8 *at, const u8 *end, i64 *value)
 	const u8 *first = at;
 	for (; at < end && is_digit(*at); at++)
 		sum = 10 * sum + (*at - '0');
-	if (at == first || at - first > 15)
+	if (at == first || at - first > 16)
+		return false;
+	if (sum > MOST_THOUSANDTHS / 1000 - 1)
 		return false;
 	const u8 *point = at;
 	for (i32 place = 0; place < 3; place++) {
