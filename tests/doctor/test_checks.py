@@ -32,6 +32,11 @@ def numa(allowed: range, near: int = 0, **more: Any) -> Facts:
     return Facts(nodes=NODES, allowed=frozenset(allowed), device_nodes={"0": near}, **more)
 
 
+def network(**variables: str) -> Facts:
+    own = frozenset(("127.0.0.1", "192.0.2.1", "fe80::1"))
+    return Facts(environ=variables, interfaces=("eth0", "lo"), addresses=own, infiniband=("mlx5_0", "mlx5_1"))
+
+
 #: Check, level of what it says, facts where it does, and facts where it just does not.
 CASES: list[tuple[str, str, Facts, Facts]] = [
     (
@@ -244,11 +249,47 @@ CASES: list[tuple[str, str, Facts, Facts]] = [
     ),
     ("cache-shared", "warning", place("compiled", file_system="lustre"), place("compiled", file_system="ext4")),
     ("disk-space", "warning", place("output", free=20 * GIB - 1), place("output", free=20 * GIB)),
+    ("nccl-values", "error", env(NCCL_IB_TIMEOUT="3600"), env(NCCL_IB_TIMEOUT="31")),
+    ("nccl-values", "error", env(NCCL_NTHREADS="100"), env(NCCL_NTHREADS="512")),
+    ("nccl-values", "error", env(NCCL_IB_TC="256"), env(NCCL_IB_TC="0x60")),
+    ("nccl-values", "error", env(NCCL_BUFFSIZE="4M"), env(NCCL_BUFFSIZE="4194304")),
+    ("nccl-values", "error", env(NCCL_ALGO="rings"), env(NCCL_ALGO="allreduce:tree,CollnetDirect;broadcast:ring")),
+    ("nccl-values", "error", env(NCCL_PROTO="LL256"), env(NCCL_PROTO="^LL128")),
+    ("nccl-values", "error", env(NCCL_P2P_LEVEL="NVLINK"), env(NCCL_P2P_LEVEL="5", NCCL_NET_GDR_LEVEL="SYS")),
+    (
+        "nccl-values",
+        "error",
+        env(NCCL_SOCKET_NTHREADS="16", NCCL_NSOCKS_PERTHREAD="8"),
+        env(NCCL_SOCKET_NTHREADS="8", NCCL_NSOCKS_PERTHREAD="8"),
+    ),
+    ("hccl-values", "error", env(HCCL_RDMA_TIMEOUT="25"), env(HCCL_RDMA_TIMEOUT="24")),
+    ("hccl-values", "error", env(HCCL_RDMA_RETRY_CNT="0"), env(HCCL_RDMA_RETRY_CNT="7")),
+    ("hccl-values", "error", env(HCCL_IF_BASE_PORT="65521"), env(HCCL_IF_BASE_PORT="65520")),
+    ("hccl-values", "error", env(HCCL_SOCKET_FAMILY="IPv4"), env(HCCL_SOCKET_FAMILY="AF_INET")),
+    ("interfaces-missing", "error", network(NCCL_SOCKET_IFNAME="ens"), network(NCCL_SOCKET_IFNAME="ens,eth")),
+    ("interfaces-missing", "error", network(NCCL_SOCKET_IFNAME="=eth"), network(NCCL_SOCKET_IFNAME="=eth0")),
+    ("interfaces-missing", "error", network(HCCL_SOCKET_IFNAME="^eth,lo"), network(HCCL_SOCKET_IFNAME="^=eth,lo")),
+    ("interfaces-missing", "error", network(GLOO_SOCKET_IFNAME="eth0,eth1"), network(GLOO_SOCKET_IFNAME="eth0,lo")),
+    ("interfaces-missing", "error", network(NCCL_IB_HCA="mlx4"), network(NCCL_IB_HCA="=mlx5_0:1,mlx5_9")),
+    (
+        "interfaces-missing",
+        "error",
+        Facts(environ={"NCCL_IB_HCA": "mlx5"}, interfaces=("eth0",), infiniband=()),
+        Facts(environ={"NCCL_IB_HCA": "mlx5"}, interfaces=("eth0",)),
+    ),
+    ("interfaces-missing", "error", network(HCCL_IF_IP="192.0.2.2"), network(HCCL_IF_IP="192.0.2.1")),
+    ("interfaces-missing", "error", network(HCCL_IF_IP="eth0"), network(HCCL_IF_IP="FE80::1%eth0")),
+    (
+        "preloaded-libraries",
+        "error",
+        Facts(environ={"LD_PRELOAD": "libtcmalloc.so.4"}, preload_missing=("libtcmalloc.so.4",)),
+        Facts(environ={"LD_PRELOAD": "libtcmalloc.so.4"}, preload_missing=()),
+    ),
 ]
 #: Checks of variables alone, which are always known.
 OF_VARIABLES = {
     "debug-switches", "misspelt-variables", "allocator-settings", "nccl-transports", "nccl-tuning", "nccl-debug",
-    "hccl-values", "hccl-priority",
+    "hccl-values", "hccl-priority", "nccl-values", "interfaces-missing", "preloaded-libraries",
 }  # fmt: skip
 
 
@@ -288,6 +329,11 @@ def test_what_lacks_facts_says_so() -> None:
 def test_gpus_that_tell_nothing_are_unknown() -> None:
     assert BY_NAME["gpu-power"].look(gpus({})) is None
     assert BY_NAME["gpu-power"].look(gpus()) == []
+
+
+def test_interfaces_that_are_named_on_an_unknown_machine() -> None:
+    assert BY_NAME["interfaces-missing"].look(env(NCCL_SOCKET_IFNAME="eth0")) is None
+    assert BY_NAME["preloaded-libraries"].look(env(LD_PRELOAD="a.so")) is None
 
 
 def test_the_most_serious_comes_first() -> None:

@@ -185,6 +185,40 @@ def test_arguments_are_looked_up_in_the_working_folder(tmp_path: Path) -> None:
     ]
 
 
+TRIE = """\
+Main:
+  +-- 0.0.0.0/0 3 0 5
+     +-- 192.0.2.0/24 2 0 2
+        |-- 192.0.2.0
+           /24 link UNICAST
+        |-- 192.0.2.7
+           /32 host LOCAL
+        |-- 192.0.2.255
+           /32 link BROADCAST
+"""
+
+
+def test_interfaces_addresses_and_libraries_that_are_loaded_first(tmp_path: Path) -> None:
+    written(tmp_path, {
+        "sys/class/net/bonding_masters": "", "sys/class/net/eth0/mtu": "1500", "sys/class/net/lo/mtu": "65536",
+        "proc/net/fib_trie": TRIE,
+        "proc/net/if_inet6": "fe8000000000000000fc00fffe000001 04 40 20 80     eth0\nbroken\n",
+        "opt/libjemalloc.so.2": "", "usr/lib/libown.so": "", "etc/ld.so.cache": "\0libknown.so.1\0",
+        "here/libhere.so": "", "more/libpath.so": "",
+    })  # fmt: skip
+    names = (
+        "/opt/libjemalloc.so.2:/opt/gone.so libown.so libknown.so.1 ./libhere.so libpath.so libnone.so.1 $ORIGIN/any.so"
+    )
+    environ = {"LD_PRELOAD": names, "LD_LIBRARY_PATH": "/more", "PWD": "/here"}
+    found = gather(Machine(root=tmp_path, environ=environ, run=lambda _: None))
+    assert found.interfaces == ("eth0", "lo")
+    assert found.addresses == {"192.0.2.7", "fe80::fc:ff:fe00:1"}
+    assert found.preload_missing == ("/opt/gone.so", "libnone.so.1")
+    (tmp_path / "etc/ld.so.cache").unlink()
+    found = gather(Machine(root=tmp_path, environ=environ, run=lambda _: None))
+    assert found.preload_missing == ("/opt/gone.so",)
+
+
 def test_places(facts: Facts) -> None:
     found = {(one.use, one.path): (one.file_system, one.rotating) for one in facts.places or ()}
     assert found == {

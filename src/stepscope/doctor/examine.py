@@ -15,10 +15,12 @@ from stepscope.doctor.checks import (
     cpus,
     gpus,
     hccl,
+    interfaces,
     libraries,
     limits,
     memory,
     misspelt,
+    nccl_values,
     npus,
     numa,
     storage,
@@ -28,8 +30,8 @@ from stepscope.doctor.checks import (
 from stepscope.doctor.facts import Facts
 
 _MODULES: Final = (
-    libraries, gpus, amd, npus, switches, misspelt, allocator, collectives, hccl, threads, cpus, numa, clocks, memory,
-    limits, storage,
+    libraries, gpus, amd, npus, switches, misspelt, allocator, collectives, nccl_values, hccl, interfaces,
+    threads, cpus, numa, clocks, memory, limits, storage,
 )  # fmt: skip
 #: Every check, in the order in which they are made.
 CHECKS: Final[tuple[Check, ...]] = tuple(

@@ -99,6 +99,9 @@ class Facts:
         npu_processes: Processes that use NPUs now.
         cann_missing: Variables that name a folder of CANN which is not there.
         infiniband: Names of InfiniBand and RoCE devices.
+        interfaces: Names of network interfaces.
+        addresses: IP addresses of this machine.
+        preload_missing: Libraries that `LD_PRELOAD` names and that are not there.
         kernel: Version of Linux.
         modules: Loaded modules of the kernel.
         packages: Versions of Python packages of the program's Python.
@@ -135,6 +138,9 @@ class Facts:
     npu_processes: int | None = None
     cann_missing: tuple[str, ...] = ()
     infiniband: tuple[str, ...] | None = None
+    interfaces: tuple[str, ...] | None = None
+    addresses: frozenset[str] | None = None
+    preload_missing: tuple[str, ...] | None = None
     kernel: tuple[int, ...] | None = None
     modules: frozenset[str] | None = None
     packages: Mapping[str, str] | None = None

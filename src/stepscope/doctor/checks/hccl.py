@@ -18,13 +18,19 @@ _VALUES: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
     "HCCL_RDMA_SL": (lambda value: 0 <= value <= 7, "0 to 7, the priority with flow control on the switch"),
     "HCCL_BUFFSIZE": (lambda value: value >= 1, "a whole number of MB from 1 on"),
     "HCCL_CONNECT_TIMEOUT": (lambda value: 120 <= value <= 7200, "120 to 7200 s"),
+    "HCCL_RDMA_TIMEOUT": (lambda value: 5 <= value <= 24, "5 to 24 (to 20 on Atlas A2 and A3)"),
+    "HCCL_RDMA_RETRY_CNT": (lambda value: 1 <= value <= 7, "1 to 7"),
+    "HCCL_IF_BASE_PORT": (lambda value: 0 <= value <= 65520, "a port up to 65520, from which on 16 are used"),
 }
+_FAMILIES: Final = ("AF_INET", "AF_INET6")
 
 
 @check(
     "hccl-values",
     "`HCCL_RDMA_TC` is no multiple of 4 up to 252, `HCCL_RDMA_SL` not 0 to 7, `HCCL_BUFFSIZE` no whole number of MB,"
-    " `HCCL_CONNECT_TIMEOUT` not 120 to 7200, or `HCCL_INTRA_PCIE_ENABLE` and `HCCL_INTRA_ROCE_ENABLE` are both 1",
+    " `HCCL_CONNECT_TIMEOUT` not 120 to 7200, `HCCL_RDMA_TIMEOUT` not 5 to 24, `HCCL_RDMA_RETRY_CNT` not 1 to 7,"
+    " `HCCL_IF_BASE_PORT` above 65520, `HCCL_SOCKET_FAMILY` neither `AF_INET` nor `AF_INET6`, or"
+    " `HCCL_INTRA_PCIE_ENABLE` and `HCCL_INTRA_ROCE_ENABLE` are both 1",
     _HCCL,
 )
 def hccl_values(facts: Facts) -> Verdict:
@@ -35,6 +41,10 @@ def hccl_values(facts: Facts) -> Verdict:
         number = whole(given)
         if given is not None and (number is None or not fits(number)):
             found.append(Advice("error", f"{name}={given}", "HCCL refuses it or uses its default", f"give {values}"))
+    family = facts.environ.get("HCCL_SOCKET_FAMILY")
+    if family is not None and family not in _FAMILIES:
+        why, change = "HCCL refuses it or uses its default", f"give {' or '.join(_FAMILIES)}"
+        found.append(Advice("error", f"HCCL_SOCKET_FAMILY={family}", why, change))
     both = ("HCCL_INTRA_PCIE_ENABLE", "HCCL_INTRA_ROCE_ENABLE")
     if all(facts.environ.get(name) == "1" for name in both):
         why = "within a server only one of PCIe and RoCE is used"
