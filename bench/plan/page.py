@@ -51,10 +51,10 @@ _PROVISO = (
     "well they do elsewhere. Set by rows of this page rather than by a source of their own are: the 0.88 and 0.93 by",
     "which long runs stay below measured GEMM rates, the shares of fused attention on Hopper and later, the hop of",
     "DeepSpeed's ZeRO-3 rings, the imbalance of PyTorch's context parallelism, bytes per logit of the loss-parallel",
-    "loss, and which gradients Megatron keeps with fp8. Korthikanti et al. computed the memory of their figure 1 by",
-    "the formula that is used here: those rows check that it is implemented, and count embedding, logits and",
-    "fragmentation against it. Their times of a layer (table 4), which are not among the rows, are met within 12 %;",
-    "a test holds that.",
+    "loss, which gradients Megatron keeps with fp8, the width of activations in eager mode and the shares of",
+    "fragmentation. Korthikanti et al. computed the memory of their figure 1 by the formula that is used here: those",
+    "rows check that it is implemented, and count embedding, logits and fragmentation against it. Their times of a",
+    "layer (table 4), which are not among the rows, are met within 12 %; a test holds that.",
 )
 
 

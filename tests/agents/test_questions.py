@@ -15,6 +15,7 @@ from stepscope.agents.bounds import MOST
 from stepscope.agents.opened import Recordings
 from stepscope.agents.server import server_of
 from stepscope.ingest import Options, open_trace
+from stepscope.planning.api import plan
 from stepscope.simulate import SimJob, simulate
 
 _SMALL = {"steps": 5, "layers": 2}
@@ -161,9 +162,32 @@ def test_there_are_twenty() -> None:
     assert len(QUESTIONS) == 20
 
 
+def test_the_guide_leads_from_a_symptom_and_from_a_recording(recordings: Recordings) -> None:
+    by_words, by_numbers = asked(
+        recordings, [("guide", {"symptom": "GPU at 40 %"}), ("guide", {"recording": "loader"})]
+    )
+    assert json.loads(by_words[1])["place"] == "step"
+    assert json.loads(by_numbers[1])["place"] == "data"
+    assert "DAT001" in json.loads(by_numbers[1])["text"]
+
+
+def test_a_plan_is_the_one_that_python_gives(recordings: Recordings) -> None:
+    given = {"model": "llama3-8b", "devices": 8, "device": "h100", "choices": {"seq": 8192, "global_batch": 64}}
+    [(failed, text)] = asked(recordings, [("plan", given)])
+    answer = json.loads(text)
+    best = plan("llama3-8b", devices=8, device="h100", seq=8192, global_batch=64).plans[0]
+    assert not failed
+    assert (answer["plans"][0]["tp"], answer["plans"][0]["step_ns"]) == (best.layout.tp, best.step_ns)
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        (("guide", {"symptom": "purple"}), "the guide has nothing on"),
+        (("plan", {"model": "/etc/passwd", "devices": 8, "device": "h100"}), "no preset is called"),
+        (("plan", {"model": "llama3-8b", "devices": 0, "device": "h100"}), "at least 1"),
+        (("plan", {"model": {"layers": "x"}, "devices": 8, "device": "h100"}), "layers"),
+        (("plan", {"model": "llama3-8b", "devices": 8, "device": "h100", "choices": {"tpp": 2}}), "did you mean tp"),
         (("overview", {"recording": "/etc/passwd"}), "no recording is called"),
         (("overview", {"recording": "../plain"}), "no recording is called"),
         (("overview", {}), "several recordings are open; choose from"),

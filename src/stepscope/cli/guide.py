@@ -44,8 +44,4 @@ def _walk(path: Path) -> Walk:
 
     with open_input([path], cache=True, store=None) as trace:
         report = build_report(trace, ReportOptions(page=True))
-        rows = {}
-        for name in ("step_budget", "idle_causes"):
-            table = report.tables.get(name)
-            rows[name] = table.records() if table is not None else []
-        return walk(rows["step_budget"], rows["idle_causes"], report.findings)
+        return walk(report.rows("step_budget"), report.rows("idle_causes"), report.findings)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.planning.family.counts import parameters
 from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.layout import Recompute, Schedule, uneven
 from stepscope.planning.machine.platform import Platform
-from stepscope.planning.memory.states import per_parameter
+from stepscope.planning.memory.states import per_parameter, state_parts
 from stepscope.planning.result import JudgedPlan
+from stepscope.planning.stages import stages
 
 
 def reasons(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[str, ...]:
@@ -76,7 +79,18 @@ def notes(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[str,
         said.append(f"fewer micro-batches ({layout.micro_batches}) than pipeline stages ({layout.pp})")
     if layout.schedule is Schedule.INTERLEAVED and layout.micro_batches % layout.pp:
         said.append("an interleaved schedule needs a multiple of the stages as micro-batches")
+    if layout.offload != "none":
+        what = "optimizer state" if layout.offload == "optimizer" else "weights and optimizer state"
+        per_server = min(platform.per_server, layout.devices) * _on_host(shape, plan)
+        said.append(f"{what} on the host: {quantity(round(per_server), 'bytes')} of each server's memory")
     share = plan.time_ns.get("dispatch", 0) / plan.step_ns
     if share > 0.05:
         said.append(f"the host issues kernels too slowly: {percent(share)} of the step waits for it")
     return tuple(said)
+
+
+def _on_host(shape: ModelShape, plan: JudgedPlan) -> float:
+    """Bytes that a device of the fullest stage keeps in the host's memory."""
+    stage = stages(shape, plan.layout.pp, plan.layout.virtual_stages)[plan.memory.stage]
+    whole, here = (state_parts(shape, one, stage) for one in (replace(plan.layout, offload="none"), plan.layout))
+    return sum(whole.values()) - sum(here.values())

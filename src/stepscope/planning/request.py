@@ -56,7 +56,7 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
     """
     if devices < 1:
         raise UserError("--devices must be at least 1", hint="give the number of devices")
-    fixed = {name: value for name, value in given.items() if value is not None}
+    fixed = {name: _of_its_kind(name, value) for name, value in given.items() if value is not None}
     said: list[str] = []
     _words(fixed)
     framework = fixed.get("framework")
@@ -69,6 +69,29 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
         fixed["global_batch"] = _batch(fixed, devices)
         said.append(f"a global batch of {fixed['global_batch']:,} sequences, about 4 M tokens")
     return Request(shape, platform, devices, fixed, tuple(said))
+
+
+def _of_its_kind(name: str, value: Any) -> Any:
+    """A choice as a layout has it: a whole number, yes or no, or a word.
+
+    Raises:
+        UserError: It is something else.
+    """
+    usual = getattr(Layout(), name)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+    if isinstance(usual, bool):
+        if isinstance(value, bool):
+            return value
+        raise UserError(f"{name} is {value!r}", hint="give true or false")
+    if isinstance(usual, int):
+        least = 0 if name in ("shards", "recomputed_layers", "zero") else 1
+        if number and value >= least and (name != "zero" or value <= 3):
+            return int(value)
+        if name != "zero" or not isinstance(value, str):
+            raise UserError(f"{name.replace('_', ' ')} is {value!r}", hint=f"give a whole number of at least {least}")
+    elif not isinstance(value, str) and not (name == "recompute" and number):
+        raise UserError(f"{name} is {value!r}", hint="give a word, as `stepscope plan --help` has them")
+    return value
 
 
 def _words(fixed: dict[str, Any]) -> None:

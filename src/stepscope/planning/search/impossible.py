@@ -78,6 +78,7 @@ def _freed(asked: Request) -> str:
 def _devices(asked: Request) -> int | None:
     """The least number of devices, of twice, four times, ..., for which something fits."""
     fixed = {name: value for name, value in asked.fixed.items() if name not in ("tp", "pp", "dp", "micro_batch")}
+    fixed.setdefault("offload", "none")
     for factor in (2, 4, 8, 16, 32, 64):
         number = asked.devices * factor
         batch = max(fixed["global_batch"], number)

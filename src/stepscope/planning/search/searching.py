@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 
 from stepscope.planning.judge import judge
-from stepscope.planning.layout import Layout
+from stepscope.planning.layout import Layout, Schedule
 from stepscope.planning.memory.total import MemoryUse, memory
 from stepscope.planning.request import Request
 from stepscope.planning.result import JudgedPlan
@@ -15,22 +16,33 @@ from stepscope.planning.search.space import frameworks, groups, layouts
 def search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:
     """The best plans, how many layouts were looked at, and, if none fits, the one that comes nearest.
 
-    Of a group's layouts, which differ in recomputation alone, the first one that fits is the fastest: only that is
-    timed. Ties go to fewer stages, then to less tensor parallelism.
+    Of a group's layouts with one schedule, which differ in recomputation alone, the first one that fits is the fastest:
+    only that is timed. Ties go to fewer stages, then to less tensor parallelism. What is kept in the host's memory
+    costs the most time: it is looked at only if nothing fits without it.
     """
+    best, looked, nearest = _search(asked, top)
+    for kept in ("optimizer", "weights") if "offload" not in asked.fixed else ():
+        if best:
+            break
+        best, more, _ = _search(replace(asked, fixed={**asked.fixed, "offload": kept}), top)
+        looked += more
+    return best, looked, None if best else nearest
+
+
+def _search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:
     fitting: list[JudgedPlan] = []
     nearest: tuple[MemoryUse, Layout] | None = None
     looked = 0
     for framework in frameworks(asked):
         for group in groups(asked):
-            timed: set[int] = set()
+            timed: set[tuple[int, Schedule]] = set()
             for layout in layouts(asked, group, framework):
-                if layout.zero in timed:
+                if (layout.zero, layout.schedule) in timed:
                     continue
                 looked += 1
                 taken = memory(asked.shape, layout, asked.platform)
                 if taken.fits:
-                    timed.add(layout.zero)
+                    timed.add((layout.zero, layout.schedule))
                     fitting.append(judge(asked.shape, layout, asked.platform))
                 elif nearest is None or taken.device_bytes < nearest[0].device_bytes:
                     nearest = (taken, layout)

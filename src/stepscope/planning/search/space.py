@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from stepscope.model.errors import UserError
-from stepscope.planning.layout import Framework, Layout, Recompute, check
+from stepscope.planning.layout import Framework, Layout, Recompute, Schedule, check
 from stepscope.planning.request import Request, completed
 
 #: Tokens that a context-parallel rank has at least, unless it is fixed.
@@ -40,9 +40,10 @@ def groups(asked: Request) -> Iterator[dict[str, Any]]:
 
 def layouts(asked: Request, group: dict[str, Any], framework: Framework) -> Iterator[Layout]:
     """Layouts of a group, those that recompute least first."""
-    for zero in _choices(asked, "zero", _stages_of_zero(group, framework)):
+    stages = _choices(asked, "zero", _stages_of_zero(group, framework))
+    for zero, schedule in ((one, other) for one in stages for other in _schedules(asked, group, framework)):
         for recompute, layers in _recomputations(asked, framework):
-            again = {"recompute": recompute, "recomputed_layers": layers}
+            again = {"recompute": recompute, "recomputed_layers": layers, **schedule}
             try:
                 layout = completed(asked, **group, zero=zero, framework=framework, **again)
                 check(layout, asked.shape.layers, asked.shape.heads, asked.shape.experts, asked.devices)
@@ -99,6 +100,12 @@ def _chunks(asked: Request, pp: int, dp: int, micro: int) -> list[int]:
     if pp == 1 or "schedule" in asked.fixed or count % pp:
         return [1]
     return [1] + [v for v in (2, 3, 4, 5, 6, 8) if asked.shape.layers % (pp * v) == 0]
+
+
+def _schedules(asked: Request, group: dict[str, Any], framework: Framework) -> list[dict[str, Schedule]]:
+    """The usual schedule, and beside it the zero-bubble one where the framework has it."""
+    offered = framework is Framework.TORCHTITAN and group["pp"] > 1 and group["virtual_stages"] == 1
+    return [{}, {"schedule": Schedule.ZERO_BUBBLE}] if offered and "schedule" not in asked.fixed else [{}]
 
 
 def _stages_of_zero(group: dict[str, Any], framework: Framework) -> list[int]:

@@ -1,0 +1,47 @@
+"""What is searched, and what is looked at only where nothing else fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import stepscope
+from stepscope.model.errors import UserError
+from stepscope.planning.layout import Framework, Schedule
+
+SMALL = {"layers": 16, "hidden": 4096, "heads": 32, "vocab": 32000}
+
+
+def test_the_host_keeps_something_only_where_nothing_fits_otherwise() -> None:
+    roomy = stepscope.plan("llama3-8b", devices=8, device="a100-80gb", seq=4096, global_batch=64)
+    assert {plan.layout.offload for plan in roomy.plans} == {"none"}
+    full = stepscope.plan("llama3-70b", devices=8, device="a100-40gb", seq=4096, global_batch=64)
+    assert {plan.layout.offload for plan in full.plans} == {"weights"}
+    assert all(plan.memory.fits for plan in full.plans)
+    # 70.6e9 parameters; weights and two moments of 4 bytes each.
+    assert any("on the host: 788 GiB of each server's memory" in note for note in full.plans[0].notes)
+    assert not stepscope.plan("llama3-70b", devices=8, device="a100-40gb", global_batch=64, offload="none").plans
+
+
+def test_zero_bubble_is_offered_where_the_framework_has_it() -> None:
+    def schedules(framework: str) -> set[Schedule]:
+        found = stepscope.plan(SMALL, devices=8, device="h100", global_batch=64, pp=4, framework=framework, top=40)
+        return {plan.layout.schedule for plan in found.plans}
+
+    assert Schedule.ZERO_BUBBLE in schedules(Framework.TORCHTITAN.value)
+    assert Schedule.ZERO_BUBBLE not in schedules(Framework.MEGATRON.value)
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"tp": "x"}, "tp is 'x'"), ({"tp": 0}, "tp is 0"), ({"micro_batch": 1.5}, "micro batch is 1.5"),
+        ({"seq": [1]}, "seq is"), ({"zero": 4}, "zero is 4"), ({"zero": "9"}, "ZeRO stage"),
+        ({"compiled": "no"}, "give true or false"), ({"precision": 3}, "give a word"),
+    ],
+)  # fmt: skip
+def test_a_choice_of_another_kind_is_refused(choice: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        stepscope.plan(SMALL, devices=8, device="h100", **choice)
+    assert said in f"{caught.value}; {caught.value.hint}"
