@@ -13,6 +13,8 @@ from stepscope.model.kernel_names import classify
 
 #: What is planted is about this share of the steps' time.
 SHARE: Final = 0.1
+#: Share of an operator's calls during which the device must be idle for it to wait for a slower operator.
+_AWAITED: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,15 +219,18 @@ def host_operator(trace: PlantedTrace, size: float = 1.0) -> Truth:
     if not fitting:
         raise NotThereError
     whole = sum(end - start for start, end in trace.steps)
-    name = max(sorted(fitting), key=names.count)
-    chosen = _apart(
-        [(one["ts"] + one["dur"] // 2, one["ts"] + one["dur"] // 2 + 1, 0) for one in calls if one["name"] == name]
-    )
+    middles = {name: [one["ts"] + one["dur"] // 2 for one in calls if one["name"] == name] for name in fitting}
+    # Time put in where a kernel runs makes the kernel longer, not the wait for the host.
+    awaited = [name for name in sorted(fitting) if trace.idle_at(middles[name]) >= _AWAITED]
+    if not awaited:
+        raise NotThereError
+    name = max(awaited, key=names.count)
+    chosen = _apart([(moment, moment + 1, 0) for moment in middles[name]])
     each = int(size * SHARE * whole / len(chosen))
     moments = [(start, end, each) for start, end, _ in chosen]
     trace.insert(moments)
     return Truth(
-        each * len(moments), steps, ("idle.host_dispatch", "compute", "idle"), (name.lower(), "dispatch", "all of it")
+        each * len(moments), steps, ("idle.host_dispatch", "idle"), (name.lower(), "dispatch", "all of the host")
     )
 
 

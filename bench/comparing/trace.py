@@ -117,6 +117,14 @@ class PlantedTrace:
         most = max(set(threads), key=threads.count)
         return next(one for one, thread in zip(calls, threads, strict=True) if thread == most)
 
+    def idle_at(self, moments: Sequence[int]) -> float:
+        """Share of moments at which no activity of a device runs."""
+        work = self.work()
+        starts = np.array([one["ts"] for one in work], np.int64)
+        ends = np.maximum.accumulate(np.array([one["ts"] + one["dur"] for one in work], np.int64))
+        at = np.searchsorted(starts, np.array(moments, np.int64), side="right") - 1
+        return float(np.mean((at < 0) | (ends[np.maximum(at, 0)] <= np.array(moments, np.int64))))
+
     def awaited_threads(self, moments: Sequence[int]) -> list[Event]:
         """For each moment a call on the thread whose launch the device waits for: that of the next activity."""
         launches, starts, calls, main = self.launches(), [], [], self.main_thread()

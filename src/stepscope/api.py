@@ -285,10 +285,10 @@ def compare(
         store: Folder to keep it in; None for the user's cache folder.
 
     Raises:
-        UserError: A path holds no recording, there is no such level, or a side lacks what was asked for.
-        UnusableInputError: A side has nothing usable.
+        UserError, UnusableInputError: A path holds no recording or nothing usable, or lacks what was asked for.
     """
-    from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of, refuse_itself
+    from stepscope.comparison.build import CompareOptions, confidence_of, refuse_itself
+    from stepscope.jobs.compare import compare_inputs
 
     options = CompareOptions(
         rank if base_rank is None else base_rank, rank, tuple(base_steps or steps), tuple(steps),
@@ -301,7 +301,7 @@ def compare(
     ):
         if new is None:
             refuse_itself(one, other, options)
-        return compare_traces(one, other, options)
+        return compare_inputs(one, other, options)
 
 
 def sweep(

@@ -11,13 +11,14 @@ from stepscope.comparison.findings import FINDINGS
 from stepscope.comparison.parts.tables import STEP_PARTS, STEP_PHASES
 from stepscope.comparison.result import Comparison
 from stepscope.comparison.sweep.tables import SWEEP, SWEEP_PARTS
+from stepscope.jobs.tables import JOB_PAIR_TABLES
 from stepscope.model.table import Table
 from stepscope.web.compared.splits import SPLITS, shown_splits
 
 
 def test_every_table_of_comparisons_is_in_one_view() -> None:
     viewed = Counter(name for _, _, names in SPLITS for name in names)
-    of_pairs = [one.name for one in COMPARISON_TABLES if one not in (SWEEP, SWEEP_PARTS)]
+    of_pairs = [one.name for one in (*COMPARISON_TABLES, *JOB_PAIR_TABLES) if one not in (SWEEP, SWEEP_PARTS)]
     assert viewed == dict.fromkeys(of_pairs, 1)
 
 

@@ -51,7 +51,7 @@ _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
     "steps": ("the side with fewer tells less about its noise", "info"),
     "data type": ("kernels compute with another precision", "info"),
     "devices": ("faster or slower is about program and device together", "info"),
-    "ranks recorded": ("one rank of each is compared", "info"),
+    "ranks recorded": ("the tables of one rank of each are compared; section Ranks has all", "info"),
     "rank": ("ranks may have different work", "info"),
     "host": ("load and clocks of hosts differ", "info"),
     "profiler": ("names and what is recorded differ", "info"),

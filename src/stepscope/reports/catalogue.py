@@ -9,6 +9,7 @@ from typing import Final
 from stepscope.analyses.registry import analyses
 from stepscope.cluster.tables import JOB_TABLES
 from stepscope.comparison.catalogue import COMPARISON_TABLES
+from stepscope.jobs.tables import JOB_PAIR_TABLES
 from stepscope.model.schema import Column, TableSchema
 from stepscope.model.tables import TABLES
 
@@ -41,7 +42,7 @@ it says so.
 def groups() -> dict[str, tuple[TableSchema, ...]]:
     """The canonical tables, those of reports and those of comparisons, in order."""
     reports = (*(one.schema for one in analyses().values()), *(table.schema for table in JOB_TABLES.values()))
-    return {"canonical": TABLES, "report": reports, "comparison": COMPARISON_TABLES}
+    return {"canonical": TABLES, "report": reports, "comparison": (*COMPARISON_TABLES, *JOB_PAIR_TABLES)}
 
 
 def to_json(tables: Groups) -> str:

@@ -9,7 +9,8 @@ from stepscope.agents.bounds import short
 from stepscope.agents.opened import Recordings
 from stepscope.analyses.communication.decisive_rank import decisive_rank
 from stepscope.analyses.stepgraph.whatif.predictions import predictions
-from stepscope.comparison.build import CompareOptions, compare_traces, refuse_itself
+from stepscope.comparison.build import CompareOptions, refuse_itself
+from stepscope.jobs.compare import compare_inputs
 from stepscope.model.errors import UserError
 from stepscope.reports.selection import chosen_ranks
 
@@ -63,7 +64,7 @@ class ChangeTools:
         one, other = self._recordings.get(base).trace, self._recordings.get(new).trace
         options = CompareOptions()
         refuse_itself(one, other, options)
-        found = compare_traces(one, other, options)
+        found = compare_inputs(one, other, options)
         return {
             "verdict": found.verdict,
             "reason": found.step_time.reason,

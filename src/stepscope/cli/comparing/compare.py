@@ -120,8 +120,9 @@ def compare(
         }  # fmt: skip
         sweep(paths, wanted, at, by, rank, inputs, refused)
         return
-    from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of, refuse_itself
+    from stepscope.comparison.build import CompareOptions, confidence_of, refuse_itself
     from stepscope.comparison.matching.names import read_names
+    from stepscope.jobs.compare import compare_inputs
     from stepscope.model.errors import UserError
 
     if view and (wanted or limits):
@@ -147,7 +148,7 @@ def compare(
 
             served(lambda token, hosts: create_app(base, new, token, options=options, hosts=hosts))
             return
-        comparison = compare_traces(base, new, options)
+        comparison = compare_inputs(base, new, options)
         if wanted:
             _write(comparison, (base, new), wanted, paths, top or 10, options.levels)
     if not wanted:

@@ -13,6 +13,7 @@ from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
 from stepscope.reports.compared.grids import findings_grid, memory_grids, parts_grid, phases_grid, split_grids
 from stepscope.reports.compared.level_grids import communication_grid, level_sections, per_call_grid
+from stepscope.reports.compared.rank_grids import rank_grids
 from stepscope.reports.compared.steps_grid import steps_grid
 from stepscope.reports.text import visible
 
@@ -39,6 +40,7 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
         Section("Verdict", (verdict_line(comparison.step_time), *_cause(comparison))),
         Section("How the steps went", steps_grid(comparison), "slow steps are no part of the typical one"),
         Section("What the difference is made of", parts_grid(comparison), f"{per}; the rows add up"),
+        Section("Ranks", rank_grids(comparison, top), "a rank's step without waits for others; growth by part"),
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
         Section("By phase", phases_grid(comparison), f"{per}; the rows add up"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from stepscope.comparison.build import CompareOptions, compare_traces
+from stepscope.comparison.build import CompareOptions
 from stepscope.comparison.result import Comparison
+from stepscope.jobs.compare import compare_inputs
 from stepscope.web.making import Making, Progress
 from stepscope.web.viewing import Viewing
 
@@ -29,7 +30,7 @@ class Comparing:
         self.base, self.new = Viewing(base), Viewing(new)
         wanted = options or CompareOptions()
         self._making: Making[Comparison] = Making(
-            "the comparison", lambda note: compare_traces(base, new, replace(wanted, progress=note))
+            "the comparison", lambda note: compare_inputs(base, new, replace(wanted, progress=note))
         )
 
     @property

@@ -13,6 +13,8 @@ SPLITS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("operators", "Operators", ("compute_operators",)),
     ("calls", "Calls", ("compute_calls",)),
     ("kernels", "Kernels", ("compute_kernels", "kernel_shapes", "kernel_types")),
+    ("each", "Times per call", ("times_per_call",)),
+    ("ranks", "Ranks", ("job_worst", "job_ranks", "job_groups")),
     ("communication", "Communication and copies", ("communication", "exposed_work")),
     ("memory", "Memory", ("memory", "memory_calls", "memory_peak")),
     ("host", "Host", ("api", "runtime_calls")),

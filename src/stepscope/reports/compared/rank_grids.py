@@ -1,0 +1,101 @@
+"""Two jobs on the page of a comparison: their worst and typical ranks, ranks beside each other, and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from stepscope.comparison.result import Comparison
+from stepscope.model.amounts import NONE, percent
+from stepscope.reports.blocks import Block, Grid, Heading
+from stepscope.reports.compared.cells import ratio_words, signed
+from stepscope.reports.text import visible
+from stepscope.reports.units import Scale, time_scale
+
+Row = dict[str, Any]
+#: Parts shown beside a rank's own time; the rest of them is in the files.
+_PARTS: Final = (
+    ("compute_ns", "compute"), ("transfer_ns", "transfer"), ("exposed_copy_ns", "copies"), ("idle_ns", "idle"),
+    ("waited_ns", "waits"),
+)  # fmt: skip
+
+
+def rank_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
+    """The worst and the typical rank of each job, the ranks that differ most, and groups; none of single ranks."""
+    worst, ranks, groups = (
+        comparison.tables[name].records() if name in comparison.tables else []
+        for name in ("job_worst", "job_ranks", "job_groups")
+    )
+    if not worst:
+        return ()
+    one = time_scale([row[f"{side}_own_ns"] for row in worst for side in ("base", "new")])
+    found = [
+        Grid(_headings("rank", one), tuple(_cells(_place(row), row, one) for row in worst), table="job_worst"),
+        Grid(
+            _headings("ranks", one), tuple(_cells(_pair(row), row, one) for row in ranks[:top]),
+            hidden=max(0, len(ranks) - top), table="job_ranks", whole=True,
+        ),
+    ]  # fmt: skip
+    if groups:
+        found.append(_groups(groups))
+    return tuple(found)
+
+
+def _headings(what: str, one: Scale) -> tuple[Heading, ...]:
+    return (
+        Heading(what, number=False), Heading(f"base {one.label}".rstrip()), Heading(f"new {one.label}".rstrip()),
+        Heading("ratio"), Heading("interval", rank=1),
+        *(Heading(words, rank=2 + i) for i, (_, words) in enumerate(_PARTS)),
+    )  # fmt: skip
+
+
+def _cells(name: str, row: Row, one: Scale) -> tuple[str, ...]:
+    times = [NONE if row[f"{side}_own_ns"] is None else one.write(row[f"{side}_own_ns"]) for side in ("base", "new")]
+    ratio = NONE if row["ratio"] is None else f"{row['ratio']:.2f}"
+    interval = NONE if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}"
+    if row["sure"] is False:
+        interval = f"({interval})"
+    diffs = []
+    for part, _ in _PARTS:
+        base, new = row[f"base_{part}"], row[f"new_{part}"]
+        diffs.append(NONE if base is None or new is None else signed(one.write(new - base)))
+    return (name, *times, ratio, interval, *diffs)
+
+
+def _place(row: Row) -> str:
+    of = f", {row['base_ranks']} and {row['new_ranks']} ranks" if row["stage"] is None else ""
+    stage = "" if row["stage"] is None else f" of stage {row['stage']}"
+    return f"the {row['which']}{stage}: {_numbers(row)}{of}"
+
+
+def _pair(row: Row) -> str:
+    stage = "" if row["stage"] is None else f" (stage {row['stage']})"
+    return f"{_numbers(row)}{stage}"
+
+
+def _numbers(row: Row) -> str:
+    base, new = row["base_rank"], row["new_rank"]
+    if base == new:
+        return f"{base}"
+    return f"{NONE if base is None else base} → {NONE if new is None else new}"
+
+
+def _groups(groups: Sequence[Row]) -> Grid:
+    one = time_scale([row[name] for row in groups for name in ("base_most_ns", "new_most_ns")])
+    headings = (
+        Heading("groups, exposed per step", number=False), Heading("number"), Heading("new"),
+        Heading(f"base {one.label}".rstrip()), Heading(f"new {one.label}".rstrip()), Heading("ratio"),
+        Heading("growth", rank=2), Heading("most, base", rank=1), Heading("most, new", rank=1),
+    )  # fmt: skip
+    rows = []
+    for row in groups:
+        base, new = row["base_ns"], row["new_ns"]
+        times = [
+            NONE if row[name] is None else one.write(row[name])
+            for name in ("base_ns", "new_ns", "base_most_ns", "new_most_ns")
+        ]
+        growth = signed(percent(new / base - 1)) if base and new is not None else NONE
+        ratio = ratio_words(base or 0, new or 0, (base is not None, new is not None))
+        number = str(row["base_groups"]), str(row["new_groups"])
+        rows.append((visible(row["purpose"]), *number, *times[:2], ratio, growth, *times[2:]))
+    return Grid(headings, tuple(rows), table="job_groups")
