@@ -91,3 +91,29 @@ def test_one_kernel_between_copies_is_a_loop() -> None:
         for k, (name, kind) in enumerate((("in", "copy"), ("in", "copy"), ("solve", None), ("out", "copy"))):
             f.kernel(name, 1000 * i + 200 * k, 150, launch=(1000 * i + 200 * k, 5), kind=kind)
     assert len(found(f.trace())) == 10
+
+
+def batches(updates: list[bool]) -> Facts:
+    """A loop over batches, some of which end with a step of the optimizer."""
+    f = Facts()
+    for i, update in enumerate(updates):
+        f.host("dataloader", NEXT, 100 * i, 10)
+        f.host("op", "aten::mm", 100 * i + 15, 30)
+        f.kernel("k", 100 * i + 30, 20, launch=(100 * i + 20, 5))
+        if update:
+            f.host("annotation", "Optimizer.step#AdamW.step", 100 * i + 70, 20)
+    return f
+
+
+def test_accumulated_batches_are_one_step() -> None:
+    steps = found(batches([False, False, False, True] * 3).trace())
+    assert [dur for _, _, dur in steps] == [370, 400, 400]
+
+
+def test_batches_of_an_evaluation_belong_to_the_step_that_they_follow() -> None:
+    assert len(found(batches([True] * 3 + [False] * 9 + [True]).trace())) == 4
+
+
+def test_an_update_that_is_skipped_or_the_only_one_leaves_batches_steps() -> None:
+    assert len(found(batches([True] * 4 + [False] + [True] * 7).trace())) == 12
+    assert len(found(batches([False] * 5 + [True]).trace())) == 6

@@ -15,6 +15,7 @@ from stepscope.signals.communication import communication, pipeline, process_gro
 from stepscope.signals.communication.communication import CollectiveCalls
 from stepscope.signals.recording.accounting import Account, account
 from stepscope.signals.recording.enough import Verdict, verdict
+from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.program import program
 from support import Facts
 
@@ -204,3 +205,12 @@ def test_what_the_next_layer_needs_can_not_be_hidden(kind: Kind, collective: str
 def test_wording_where_events_were_taken_out_exposed_time_is_an_upper_bound(kind: str, bound: bool) -> None:
     (draft,) = drafts("COM001", {**given(some_calls(3), 0.1), verdict: Verdict(kind, "text")})
     assert ("at most that much" in draft.summary) is bound
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_is_exposed_beyond_the_transfer_is_named_as_the_budget_counts_it(told: bool) -> None:
+    signals = {**given(some_calls(3, told=told), 0.1), step_ns: 1_000_000}
+    (draft,) = drafts("COM001", {**signals, communication.exposed_share: 0.25})
+    assert {"150 µs", "15.0 %"} <= set(figures(draft.summary))
+    (alike,) = drafts("COM001", {**signals, communication.exposed_share: 0.109})
+    assert "0.9 %" not in figures(alike.summary)

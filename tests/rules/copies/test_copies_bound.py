@@ -28,7 +28,7 @@ def found(copy_ns: int, host_ns: int = 1_000_000) -> list[Finding]:
 
 def test_steps_that_copy_for_longer_than_they_do_anything_else_are_found() -> None:
     (finding,) = found(copy_ns=600_000)
-    assert figures(finding.summary) == ["16.0 MiB", "60.0 %", "600 µs"]
+    assert figures(finding.summary) == ["16.0 MiB", "28.0 GB/s", "60.0 %", "600 µs"]
 
 
 def test_the_price_is_at_most_what_the_copies_take_alone() -> None:
@@ -76,3 +76,27 @@ def test_what_keeps_it_on_the_device_is_that_of_what_offloads(program: Program, 
     action = _keeping(program)
     assert action.after.startswith(code)
     assert fitting((action,), program) == (action,)
+
+
+def _on_a_link(rate: float, memory: str = "pinned") -> Finding:
+    """Copies at so many bytes/s on a device whose link carries 31.5 GB/s."""
+    facts, copy_ns = Facts(), round((16 << 20) * 1e9 / rate)
+    facts.row("devices", device=0, name="NVIDIA A100-SXM4-40GB", used=True)
+    for number in range(3):
+        at = number * (copy_ns + 100_000)
+        facts.step(number, at, copy_ns + 100_000)
+        event = facts.kernel("Memcpy HtoD", at + 20_000, copy_ns, launch=(at + 100, 5_000), kind="copy")
+        facts.row("copies", event=event, direction="HtoD", bytes=16 << 20, src_kind=memory, dst_kind="device")
+    (finding,) = findings("CPY007", facts.trace())
+    return finding
+
+
+def test_a_rate_below_half_of_the_links_is_a_hypothesis_with_its_check() -> None:
+    slow, quick, pageable = (_on_a_link(*case) for case in ((15.7e9,), (15.8e9,), (6e9, "pageable")))
+    assert {"15.7 GB/s", "31.5 GB/s"} <= set(figures(slow.summary))
+    assert [any("nvidia-smi" in one.after for one in found.actions) for found in (slow, quick, pageable)] == [
+        True,
+        False,
+        False,
+    ]
+    assert {"6.00 GB/s", "31.5 GB/s"} <= set(figures(pageable.summary))

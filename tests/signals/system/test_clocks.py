@@ -49,3 +49,24 @@ def test_the_clock_that_falls_furthest_is_told() -> None:
 
 def test_without_samples_there_is_no_clock() -> None:
     assert Signals.of(recorded(*[100] * 6).trace())(clocks.sampled) is None
+
+
+def test_kernels_of_which_few_are_slower_have_more_to_do() -> None:
+    facts = recorded(*[100_000] * 6)
+    for number in range(6):
+        at = number * 1_000_000
+        facts.kernel("lookup", at + 600_000, 50_000 if number < 3 else 250_000, launch=(at, 10), grid=[8, 1, 1])
+    with pytest.raises(MissingInputError, match="only some kernels"):
+        Signals.of(facts.trace())(clocks.pace)
+
+
+def test_steps_that_compute_other_sizes_are_not_compared() -> None:
+    facts = Facts()
+    for number in range(6):
+        at = number * 1_000_000
+        facts.step(number, at, 1_000_000)
+        op = facts.host("op", "aten::mm", at, 5_000)
+        facts.row("op_inputs", event=op, shapes=f"[[{64 * (number % 3 + 1)},64],[64,64]]")
+        facts.kernel("persistent", at + 10_000, 100_000 * (number % 3 + 1), launch=(at + 100, 1_000), grid=[132, 1, 1])
+    with pytest.raises(MissingInputError, match="6 complete steps"):
+        Signals.of(facts.trace())(clocks.pace)

@@ -114,7 +114,7 @@ def _measures(work: list[dict[str, Any]], total: int, devices: dict[int, Any]) -
     return (
         amount,
         dtype or None,
-        f"{device.name} {dtype}" if device is not None and peak else None,
+        f"{device.label} {dtype}" if device is not None and peak else None,
         None if peak is None else float(peak),
         rate,
         rate / peak if peak and rate is not None else None,

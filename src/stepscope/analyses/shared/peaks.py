@@ -78,4 +78,4 @@ def peak_rate(device: Device, op_class: str, dtype: str, tensor_core: bool | Non
         rate, units = device.peak(dtype, tensor_core=False), "vector"
         if rate is None and dtype not in ("fp64", "complex128"):
             dtype, rate = "fp32", device.peak("fp32", tensor_core=False)
-    return None if rate is None else (f"{device.name} {dtype} {units}", rate)
+    return None if rate is None else (f"{device.label} {dtype} {units}", rate)

@@ -17,7 +17,7 @@ class Device:
     """What a vendor states of one device, as a recorder sees it (one die, where dies are separate devices).
 
     All rates are peaks of dense arithmetic, without structured sparsity; what the vendor does not state is None or
-    missing, never estimated.
+    missing, but for rows that say that they are estimated.
 
     Attributes:
         name: The name reports use.
@@ -32,6 +32,8 @@ class Device:
         warp_size: Threads per warp or wavefront.
         link_bandwidth: Bytes per second to other devices over the vendor's own links, both directions together.
         source: Where the figures stand: title and year of the vendor's document.
+        estimated: Whether rates are computed from the number of cores and a clock that differs from laptop to laptop,
+            or from the rate of another type.
     """
 
     name: str
@@ -46,6 +48,12 @@ class Device:
     warp_size: int | None
     link_bandwidth: int | None
     source: str
+    estimated: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name, and whether its rates are estimated."""
+        return f"{self.name} (estimated)" if self.estimated else self.name
 
     def peak(self, dtype: str, *, tensor_core: bool | None = None) -> int | None:
         """Peak FLOP/s for operands of a type.

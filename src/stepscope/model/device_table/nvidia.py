@@ -272,14 +272,14 @@ _WORKSTATION: tuple[Device, ...] = (
         r"RTX 3060 Laptop",
         (6, 336, 30),
         (tera(fp32=13.1, fp16=13.1), tera(tf32=13.1, fp16=26.2, bf16=26.2, int8=104.6)),
-        (_SM_1536, None, f"GeForce RTX 3060 Laptop GPU, 2021: 3,840 cores at its highest clock of 1.70 GHz; {_GA102}"),
+        (_SM_1536, None, f"GeForce RTX 3060 Laptop GPU, 2021: 3,840 cores at 1.28 to 1.70 GHz; {_GA102}"),
     ),
     _gpu(
         "RTX 4090 Laptop",
         r"RTX 4090 Laptop",
         (16, 576, 76),
         (tera(fp32=33, fp16=33), tera(tf32=33, fp16=66, bf16=66, fp8=131.9, int8=263.8)),
-        (_SM_1536, None, f"GeForce RTX 4090 Laptop GPU, 2023: 9,728 cores at 1.70 GHz; {_ADA}"),
+        (_SM_1536, None, f"GeForce RTX 4090 Laptop GPU, 2023: 9,728 cores, at 120 W up to 1.70 GHz; {_ADA}"),
     ),
     _gpu(
         "RTX 500 Ada Laptop",
@@ -316,4 +316,9 @@ _WORKSTATION: tuple[Device, ...] = (
     ),
 )
 
-NVIDIA: tuple[Device, ...] = (*_BLACKWELLS, *_DATACENTRE, _H800, *_WORKSTATION)
+#: Their clocks depend on what power a laptop allows; of GB10 only the rate of sparse FP4 is stated.
+_ESTIMATED = frozenset({"RTX 3060 Laptop", "RTX 4090 Laptop", "RTX 500 Ada Laptop", "GB10"})
+
+NVIDIA: tuple[Device, ...] = tuple(
+    replace(one, estimated=one.name in _ESTIMATED) for one in (*_BLACKWELLS, *_DATACENTRE, _H800, *_WORKSTATION)
+)

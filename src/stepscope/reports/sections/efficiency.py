@@ -19,13 +19,16 @@ _COVERED: Final = 0.8
 def efficiency(report: Contents, top: int) -> Section:
     """MFU, tensor cores and short kernels in a line each, then the roofline."""
     lines = (*_mfu(report), *_tensor_cores(report), *_short_kernels(report))
-    return Section("How well it ran", (*lines, *grids(report, EFFICIENCY, top)))
+    return Section("How well it ran", (*lines, *grids(report, EFFICIENCY, top)), "sums of the whole recording")
 
 
 def _mfu(report: Contents) -> Iterator[Line]:
-    """MFU over all steps: FLOPs done over the FLOPs of the peak in their time."""
+    """MFU of the typical steps: FLOPs done over the FLOPs of the peak in their time."""
     rows = report.rows("mfu")
-    rows = [row for row in rows if row["step"] is not None] or rows
+    of_steps = [row for row in rows if row["step"] is not None]
+    typical = {(row["rank"], row["step"]) for row in report.rows("step_budget") if row.get("typical")}
+    rows = [row for row in of_steps if (row["rank"], row["step"]) in typical] or of_steps or rows
+    where = " in the typical steps" if len(rows) < len(of_steps) else ""
     time = sum(row["total_ns"] for row in rows)
     flops = sum(row["flops"] for row in rows if row["flops"] is not None)
     peaks = {(row["peak"], row["peak_flop_rate"]) for row in rows if row["peak_flop_rate"]}
@@ -35,12 +38,12 @@ def _mfu(report: Contents) -> Iterator[Line]:
     if covered < _COVERED:
         yield Line(f"MFU unknown: FLOPs are known for only {percent(covered)} of the time of matrix kernels")
         return
-    rate = quantity(1e9 * flops / time, "FLOP/s")
+    rate, used = quantity(1e9 * flops / time, "FLOP/s"), flops * 1e9 / time
     if len(peaks) != 1:
-        yield Line(f"{rate} over the steps")
+        yield Line(f"{rate} over the typical steps" if where else f"{rate} over the steps")
         return
     [(name, peak)] = peaks
-    yield Line(f"MFU {percent(1e9 * flops / time / peak)}: {rate} of {quantity(peak, 'FLOP/s')}", visible(f"{name}"))
+    yield Line(f"MFU {percent(used / peak)}{where}: {rate} of {quantity(peak, 'FLOP/s')}", visible(f"{name}"))
 
 
 def _tensor_cores(report: Contents) -> Iterator[Line]:

@@ -33,13 +33,18 @@ _HEADINGS: Final = {
 
 def ran(report: Contents, top: int) -> Section:
     """Kernel classes, kernels, operators and modules."""
-    aside = f"sums over {len(report.sources)} ranks" if len(report.sources) > 1 else ""
-    return Section("What ran", grids(report, RAN, top), aside)
+    return Section("What ran", grids(report, RAN, top), _whole(report))
 
 
 def besides(report: Contents, top: int) -> Section:
     """Communication, copies, synchronisations, launches."""
-    return Section("Transfers, waits and launches", grids(report, BESIDES, top))
+    return Section("Transfers, waits and launches", grids(report, BESIDES, top), _whole(report))
+
+
+def _whole(report: Contents) -> str:
+    """What sums are over, since those above are per step."""
+    ranks = f", over {len(report.sources)} ranks" if len(report.sources) > 1 else ""
+    return f"sums of the whole recording{ranks}"
 
 
 def memory(report: Contents, top: int) -> Section:

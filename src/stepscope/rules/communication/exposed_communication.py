@@ -158,6 +158,8 @@ _ANY_EXCHANGE = " (an exchange between all ranks or between two: one kernel does
 _FULL = 0.8
 #: The same where all compute that runs beside no collective is so small a part of what is exposed.
 _LITTLE = 0.1
+#: Waiting beside the transfer that is so much of it would make readers wonder about the sums of the step.
+_BEYOND = 0.1
 #: Communication exposed for this share of the step is reported even if no compute is left to hide it.
 _LARGE = 0.1
 _EVENTS = Action(
@@ -195,7 +197,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     overlapping = Draft(
         title="Communication is not overlapped with compute",
         summary=f"Exposed communication: {duration(exposed)} of each step ({percent(share)}), mostly {kind}"
-        f"{_ANY_EXCHANGE if unnamed else ''}, is not overlapped with compute.{unsure}",
+        f"{_ANY_EXCHANGE if unnamed else ''}, is not overlapped with compute.{_beyond(s, share)}{unsure}",
         actions=(_EXCHANGE, _STAGES) if unnamed else _actions(kind, s.maybe(megatron) is True),
         change=Change(overlapped=found.event[movable]) if movable.any() else None,
         most_ns=exposed,
@@ -237,6 +239,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         waiting=kind not in _BETWEEN_STAGES or s.maybe(stage) is None,
     )
     yield bound if full else replace(overlapping, instead=bound if share >= _LARGE else None)
+
+
+def _beyond(s: Signals, share: float) -> str:
+    """What is exposed beyond the transfer, which the budget counts as well; empty where that is little."""
+    waiting = s(exposed_share) - share
+    if waiting < _BEYOND * share:
+        return ""
+    for_longer = f" Another {duration(round(waiting * s(step_ns)))} ({percent(waiting)})"
+    if s(calls).known:
+        return f"{for_longer} they wait for other ranks."
+    return f"{for_longer} is what they last longer than their like: most likely they wait for other ranks."
 
 
 def _alone(s: Signals, busy: float) -> float:

@@ -10,7 +10,8 @@ step can't be hidden behind it, however well they are scheduled.
 
 ## How it decides
 The time of copies between host and device in which the device does nothing else must come to `min_share` of the step.
-The price is that of the copies, were they not needed.
+The price is that of the copies, were they not needed. Where they come from page-locked memory and run at less than
+`min_rate` of what the device's link carries, the link may be at fault: that is said as a hypothesis.
 
 ## What to try
 Keep on the device what is used in every step: no offloading, or of what does not fit only. Make what must be sent
@@ -32,7 +33,16 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.copies.copy_kinds import with_host
-from stepscope.signals.copies.transfers import PAGEABLE, CopyTransfers, exposed_ns, in_most_steps, share
+from stepscope.signals.copies.transfers import (
+    PAGEABLE,
+    PINNED,
+    CopyTransfers,
+    exposed_ns,
+    in_most_steps,
+    large_rate,
+    link_rate,
+    share,
+)
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.program import program
 
@@ -56,6 +66,12 @@ _SMALLER = Action(
     after="weight = weight.to(torch.bfloat16)  # once, on the host\nweight = weight.to(device, non_blocking=True)",
     page="pinned-memory",
 )
+_LANES = Action(
+    "See how many lanes and which generation the link has while copies run, and who shares it",
+    after="nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max "
+    "--format=csv\nnvidia-smi topo -m",
+    needs=("cuda",),
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -71,8 +87,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Copies between host and device take most of the step",
         summary=f"{quantity(size, 'bytes')} per step are copied between host and device, exposed for "
         f"{duration(alone)} ({percent(share(s, exposed))} of the step): there is too little other work to overlap "
-        "them.",
-        actions=(_keeping(s(program)), _SMALLER, *_elsewhere(found)),
+        f"them.{_rate(s, found, limits)}",
+        actions=(_keeping(s(program)), _SMALLER, *_elsewhere(found), *_link(s, found, limits)),
         change=Change(device=(Scaled(found.event, 0.0),)),
         most_ns=alone,
         confidence=0.8,
@@ -80,6 +96,29 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "copies", "where": {}},),
         numbers={"exposed_ns": alone, **limits},
     )
+
+
+def _rate(s: Signals, found: CopyTransfers, limits: Limits) -> str:
+    """At what rate they run, and of what; empty where no copy is large enough to show it."""
+    own, link = large_rate(found), s.maybe(link_rate)
+    if own is None:
+        return ""
+    said = f" They run at {quantity(own, 'bytes/s')}"
+    if link is None:
+        return f"{said}."
+    slow = ". A hypothesis: fewer lanes, or a link that is shared" if _slow(found, own, link, limits) else ""
+    return f"{said}, where the device's link carries up to {quantity(link, 'bytes/s')}{slow}."
+
+
+def _link(s: Signals, found: CopyTransfers, limits: Limits) -> tuple[Action, ...]:
+    """How to see what the link is, where page-locked memory does not reach half of it."""
+    own, link = large_rate(found), s.maybe(link_rate)
+    return (_LANES,) if own is not None and link is not None and _slow(found, own, link, limits) else ()
+
+
+def _slow(found: CopyTransfers, own: float, link: float, limits: Limits) -> bool:
+    """Whether the link is slower than it should be; pageable memory is slow on any."""
+    return own < limits["min_rate"] * link and bool(found.between(PINNED).all())
 
 
 def _keeping(ran: Program) -> Action:
@@ -102,6 +141,7 @@ RULE = Rule(
         Threshold(
             "min_share", 0.5, "share", "What takes more than half of the step is longer than all the rest of it."
         ),
+        Threshold("min_rate", 0.5, "share", "Copies from page-locked memory come to about 80 % of a link's rate."),
     ),
     check=check,
     symptom_of=("CPY001", "CPY002", "CPY005"),

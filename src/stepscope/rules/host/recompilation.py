@@ -48,7 +48,7 @@ WHY = Action(
     after='TORCH_LOGS="recompiles,graph_breaks" python train.py',
     page="recompilation",
 )
-_WARM = Action(
+WARM = Action(
     "Load and compile before the loop, with every shape that will occur",
     before="for batch in loader:\n    train(batch)",
     after="for shape in shapes:\n    train(torch.zeros(shape, device=device))  # results are thrown away\n"
@@ -63,7 +63,7 @@ _BEFORE = Action(
     after="model(x)  # compiles\nwith profile() as prof:\n    model(x)",
     page="recompilation",
 )
-_KEPT = Action(
+KEPT = Action(
     "Keep compiled code between runs, where compiling itself is what takes too long",
     after="TORCHINDUCTOR_FX_GRAPH_CACHE=1 TORCHINDUCTOR_CACHE_DIR=/data/inductor python train.py",
     page="recompilation",
@@ -85,7 +85,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"Compiling or loading code takes {percent(s(compiling_share))} of the time of the steps, in "
         f"{found.steps} of {s(recorded_steps)} steps, for up to {duration(int(found.dur.max()))}: "
         f"{', '.join(found.names)}.",
-        actions=(_WARM, WHY) if once else (WHY, _WARM),
+        actions=(WARM, WHY) if once else (WHY, WARM),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.6 if once else 0.9,
         events=found.events[longest],
@@ -108,7 +108,7 @@ def _without_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"Compiling takes {duration(all_of_it.total_ns)} of the {duration(all_of_it.recorded_ns)} recorded "
         f"({percent(share)}): {', '.join(all_of_it.names)}. As a rule only the first call of a shape compiles; without "
         "steps the recording can't tell whether this comes again.",
-        actions=(_BEFORE, WHY, _KEPT),
+        actions=(_BEFORE, WHY, KEPT),
         change=None if outside else Change(host=(Scaled(inside.events, 0.0),)),
         taken_ns=all_of_it.total_ns if outside else None,
         placed_as_ns=all_of_it.total_ns if outside else None,

@@ -1,18 +1,19 @@
 """The device slows down at times.
 
 ## What it finds
-Kernels of the same name and grid that take longer in some steps than in others, all of them together: the device ran at
-a lower clock, or shared itself with something else.
+Kernels of the same name, grid and inputs that take longer in some steps than in others, most of them together: the
+device ran at a lower clock, or shared itself with something else.
 
 ## Why it matters
 A device that gets too hot, reaches its power limit or serves another process slows down by 5 to 50 %, and nothing in
 the program explains it.
 
 ## How it decides
-Kernels that every step runs equally often are compared with the fastest tenth of at least six steps (`clocks.pace`):
-on average they must take `min_lost` longer (`clocks.lost_share`). Samples of a clock, where recorded, make it certain
-if they fall by `min_drop` below their highest value (`clocks.sampled`). The price is what the step would save on its
-dependency graph if these kernels ran as in the best steps.
+Kernels that every step runs equally often, and that are most of what it computes, are compared with the fastest tenth
+of at least six steps (`clocks.pace`); where only a few are slower in slow steps, they have more to do there. On average
+they must take `min_lost` longer (`clocks.lost_share`). Samples of a clock, where recorded, make it certain if they fall
+by `min_drop` below their highest value (`clocks.sampled`). The price is what the step would save on its dependency
+graph if these kernels ran as in the best steps.
 
 ## What to try
 Watch clock, temperature, power and the reasons for throttling during the job. Improve cooling, raise the power limit,

@@ -222,6 +222,23 @@ def pinned_rate(s: Signals) -> float:
     return _REACHED * link if link else _SLOWEST
 
 
+@signal("bytes/s")
+def link_rate(s: Signals) -> float:
+    """What the device's link to its host carries in one direction, bytes/s, with all of its lanes."""
+    known = s.maybe(device)
+    link = host_link(known) if known is not None else None
+    if link is None:
+        raise MissingInputError("the device's link to the host is not known", hint="state it with --device")
+    return float(link)
+
+
+def large_rate(found: CopyTransfers) -> float | None:
+    """Rate of copies that are large enough to show that of the link, bytes/s; None without any."""
+    large = found.bytes >= _LARGE
+    took = int(found.dur[large].sum())
+    return float(found.bytes[large].sum()) * 1e9 / took if took else None
+
+
 def pinned_factors(s: Signals, found: CopyTransfers) -> NDArray[np.float64]:
     """Factor of each copy's time from page-locked memory, at most 1."""
     expected = _FIXED_NS + found.bytes * 1e9 / s(pinned_rate)

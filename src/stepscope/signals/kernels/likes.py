@@ -18,6 +18,8 @@ from stepscope.signals.signal import Signals, signal
 _LARGE: Final = 512
 #: GEMMs compare with others whose arithmetic differs by no more than this factor.
 _COMPARABLE: Final = 8
+#: What runs faster than the device allows did not do what its recorded shapes say, and is nothing to compare with.
+_POSSIBLE: Final = 1.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +68,7 @@ def uneven(s: Signals) -> tuple[Slower, ...]:
             for other, theirs, type_ in known
             if type_ == dtype and theirs != sizes
             and 1 / _COMPARABLE <= theirs.flops / sizes.flops <= _COMPARABLE
+            and (other.efficiency or 0.0) <= _POSSIBLE
         ]  # fmt: skip
         if dtype is not None and like and one.rate:
             rates = [(other.rate or 0.0) * min(_filled(sizes, units) / _filled(theirs, units), 1.0)

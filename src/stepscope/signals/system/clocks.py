@@ -8,10 +8,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.needs import need_device
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.grids import Grids
+from stepscope.model.events.op_inputs import inputs_at
 from stepscope.model.events.steps import Steps
 from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
@@ -19,6 +22,9 @@ from stepscope.signals.signal import Signals, signal
 #: The best steps are taken from the fastest tenth, so that a single odd one does not count.
 _BEST: Final = 10
 _FEWEST_STEPS: Final = 6
+#: A step is slow from here on; what all steps compute alike is this part at least, as is what is slower in slow ones.
+_SLOW: Final = 1.05
+_ALIKE: Final = 0.5
 
 _SAMPLES_SQL: Final = """
 SELECT c.name, max(c.value) AS most, avg(c.value) AS mean, min(c.value) AS least FROM counters c
@@ -60,7 +66,7 @@ class ClockSamples:
 
 @signal()
 def pace(s: Signals) -> Pace:
-    """Relative time of kernels of the same name and grid, step by step."""
+    """Relative time of kernels of the same name, grid and inputs, step by step."""
     need_device(s.trace)
     step = Steps.of(s.trace).typical_steps.astype(np.int64)
     taken = _taken(s.trace, step) if step.size >= _FEWEST_STEPS else None
@@ -68,23 +74,48 @@ def pace(s: Signals) -> Pace:
         raise MissingInputError(
             f"there are not {_FEWEST_STEPS} complete steps with the same kernels", hint="record more steps"
         )
-    best = float(np.percentile(taken, _BEST))
-    return Pace(step, taken / best if best else np.ones(step.size))
+    of_step = taken.sum(axis=0)
+    best = float(np.percentile(of_step, _BEST))
+    slowness = of_step / best if best else np.ones(step.size)
+    if not _of_the_device(taken, slowness):
+        raise MissingInputError(
+            "only some kernels take longer in some steps", hint="see whether their work depends on the data"
+        )
+    return Pace(step, slowness)
 
 
 def _taken(trace: Trace, step: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """Time per step of the kernels that occur equally often in all steps; None if there are none."""
+    """Time in each step of each kind of kernel that occurs equally often in all steps, float64[kinds, steps].
+
+    A kind is a name, a grid and the operator's inputs: kernels that stay on the device have one grid for all sizes.
+    None if there are none, or most of what is computed changes from step to step.
+    """
     work = DeviceWork.of(trace)
     at = np.flatnonzero(work.are("compute") & np.isin(work.step, step))
     by_step = np.argsort(step)
     position = by_step[np.searchsorted(step, work.step[at], sorter=by_step)]
-    _, grid = np.unique(Grids.of(trace).grid[at], return_inverse=True)
-    kinds, kind = np.unique(work.name[at].astype(np.int64) * (int(grid.max(initial=0)) + 1) + grid, return_inverse=True)
-    number = np.bincount(kind * step.size + position, minlength=kinds.size * step.size).reshape(-1, step.size)
+    inputs, known = np.full(at.size, -1, np.int64), work.op[at] >= 0
+    inputs[known] = inputs_at(trace, Spans(trace).rows(work.op[at[known]]))
+    kinds = Groups.by(work.name[at], Grids.of(trace).grid[at].astype(np.int64), inputs)
+    cells, shape = kinds.index * step.size + position, (kinds.count.size, step.size)
+    number, taken = (
+        np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape) for weights in (None, work.dur[at])
+    )
     always = (number[:, 0] > 0) & (number == number[:, :1]).all(axis=1)
-    mine = always[kind]
-    taken = np.bincount(position[mine], work.dur[at[mine]], step.size).astype(np.float64)
-    return taken if always.any() else None
+    if not always.any() or np.median(taken[always].sum(axis=0) / np.maximum(taken.sum(axis=0), 1)) < _ALIKE:
+        return None
+    found: NDArray[np.float64] = taken[always].astype(np.float64)
+    return found
+
+
+def _of_the_device(taken: NDArray[np.float64], slowness: NDArray[np.float64]) -> bool:
+    """Whether slow steps are slow in most of what they compute: else some kernels have more to do in them."""
+    best = np.percentile(taken, _BEST, axis=1, keepdims=True)
+    slow = slowness > _SLOW
+    if not slow.any():
+        return True
+    follows = taken[:, slow] >= best * (1 + (slowness[slow] - 1) / 2)
+    return float((follows * best).sum(axis=0).mean()) >= _ALIKE * float(best.sum())
 
 
 @signal("share")

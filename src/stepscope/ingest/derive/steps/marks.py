@@ -14,6 +14,9 @@ from stepscope.store.staging import Staging
 #: Least number of iterations, and least share of them that launch device work (without a device: run operators).
 _FEWEST: Final = 3
 _WORKING: Final = 0.8
+#: Least number of updates of an optimizer that tell steps, and most batches without one as a share of all.
+_UPDATES: Final = 2
+_SKIPPED: Final = 0.1
 
 _LOADED_SQL: Final = """
 SELECT e.ts, e.track FROM raw_events e JOIN names n USING (name_id) JOIN tracks t USING (track)
@@ -48,10 +51,24 @@ def loaded_steps(staging: Staging) -> list[HostStep]:
     starts = marks["ts"]
     stops = np.append(starts[1:], max(int(done.max()), int(starts[-1]) + 1))
     given = np.searchsorted(work, stops) - np.searchsorted(work, starts)
-    if np.count_nonzero(given) < _WORKING * starts.size:
+    if np.count_nonzero(given) < _WORKING * starts.size or _updates_are_rarer(staging, starts, stops):
         return []
     times = zip(starts.tolist(), (stops - starts).tolist(), (given == 0).tolist(), strict=True)
     return [HostStep(f"iteration {i}", None, start, dur, cut) for i, (start, dur, cut) in enumerate(times) if dur > 0]
+
+
+def _updates_are_rarer(staging: Staging, starts: Times, stops: Times) -> bool:
+    """Whether a batch is not a step: gradients of several are accumulated, or some are for evaluation.
+
+    Batches of both kinds differ in length, so that a mean over them says nothing. An update that a gradient scaler
+    skips is no such batch.
+    """
+    ends = staging.connection.execute(_OPTIMIZED_SQL).fetchnumpy()["stop"]
+    if ends.size < _UPDATES:
+        return False
+    # The last batch ends with its last launch, which may lie before its update.
+    without = np.count_nonzero(np.searchsorted(ends, stops[:-1]) == np.searchsorted(ends, starts[:-1]))
+    return bool(without > max(1, _SKIPPED * starts.size)) and bool(optimized_steps(staging))
 
 
 def optimized_steps(staging: Staging) -> list[HostStep]:

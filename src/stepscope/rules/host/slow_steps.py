@@ -1,0 +1,128 @@
+"""Single steps last several times as long as the others.
+
+## What it finds
+Steps between others that are left out of all figures per step because they last at least twice as long, and what takes
+the time in them: compilation, a batch that comes late, garbage collection, saving, evaluation, a wait for other ranks.
+
+## Why it matters
+A step that comes once in a while is part of the job: one that takes a hundred times as long, once in a hundred steps,
+doubles its time. Figures per step can't show it, since they are about the others.
+
+## How it decides
+What these steps last longer than typical ones (`slow_steps.slow_steps`), as a share of all these steps together, must
+reach `min_share`. What takes half of that is named: compiling, loading, collecting garbage, a call of the runtime or
+the innermost function or range while the devices are idle, else communication, copies or computing of the devices.
+There is no price, since a few steps don't show how often such ones come. It stands first where it takes several times
+as long as the typical steps together.
+
+## What to try
+Depends on what it is: compile before the loop, keep a loader's workers between epochs, save in the background, evaluate
+less often. Where the recording does not show it: record again with call stacks.
+
+## Known limits
+Needs three typical steps. The first step and the last one have reasons of their own, and are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.model.amounts import duration
+from stepscope.rules.finding import Action
+from stepscope.rules.host.gc_pauses import MANUAL
+from stepscope.rules.host.recompilation import KEPT, WARM, WHY
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.host.one_time import DWARFS
+from stepscope.signals.host.slow_steps import LongSteps, slow_steps
+
+_MOST_NAMED: Final = 4
+
+_WORKERS: Final = Action(
+    "Keep the workers alive between epochs, and let them work further ahead",
+    before="DataLoader(dataset, num_workers=8)",
+    after="DataLoader(dataset, num_workers=8, persistent_workers=True, prefetch_factor=4)",
+    page="data-loading",
+)
+_SAVE: Final = Action(
+    "Save in the background: copy to host memory, and write while training goes on; or save less often",
+    before="torch.save(state, path)",
+    after="import torch.distributed.checkpoint as dcp\nsaved = dcp.async_save(state, checkpoint_id=path)",
+)
+_RARER: Final = Action("Do it less often, or outside of the loop that is measured")
+_STACKS: Final = Action(
+    "Find out what it is: record such a step again with call stacks, or look at the stack while it lasts",
+    before="profile(activities=...)",
+    after="profile(activities=..., with_stack=True)\n# or: py-spy dump --pid $PID",
+    page="recording",
+)
+_OTHERS: Final = Action("See whether other ranks are late in these steps: analyse the recordings of all together")
+_ACTIONS: Final = {
+    "compiling": (WARM, WHY, KEPT),
+    "loading": (_WORKERS,),
+    "collecting": (MANUAL,),
+    "saving": (_SAVE,),
+    "work": (_RARER,),
+    "communication": (_OTHERS,),
+    "compute": (_RARER,),
+}
+_DOING: Final = {
+    "compiling": "code is compiled for {took} of it{name}",
+    "loading": "the loop waits for a batch for {took} of it",
+    "collecting": "Python collects garbage for {took} of it",
+    "saving": "the program saves for {took} of it{name}, while the device is idle",
+    "work": "the device is idle for {took} of it{name}",
+    "call": "the device is idle while {call} takes {took} of it",
+    "unseen": "the device is idle for {took} of it, and the recording does not show what the host does",
+    "communication": "collectives take {took} more than in the others, with the waiting in them",
+    "copies": "copies take {took} more than in the others",
+    "compute": "the device computes {took} more than in the others, as in an evaluation",
+    "": "the recording does not show what takes the time",
+}
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Compare what slow steps last longer with the time of all complete steps."""
+    found = s(slow_steps)
+    number = found.others + len(found.steps)
+    usual = found.typical_ns * number
+    if not found.steps or found.more_ns < limits["min_share"] * (usual + found.more_ns):
+        return
+    first = found.more_ns >= DWARFS * usual
+    yield Draft(
+        title="Single steps last several times as long as the others",
+        summary=f"{_which(found)} where the {found.others} typical steps take {duration(found.typical_ns)}: "
+        f"{_doing(found)}. Figures per step leave that out; {number} steps don't show how often it comes.",
+        actions=_ACTIONS.get(found.kind, (_STACKS,)),
+        taken_ns=found.more_ns // number if first else None,
+        placed_as_ns=found.more_ns // number if first else None,
+        recorded_share=found.more_ns / found.recorded_ns,
+        confidence=0.85 if found.kind else 0.7,
+        ranges=found.ranges[:_MOST_NAMED],
+        steps=found.steps,
+        numbers={"more_ns": found.more_ns, "typical_ns": found.typical_ns, **limits},
+    )
+
+
+def _which(found: LongSteps) -> str:
+    if len(found.steps) == 1:
+        return f"Step {found.steps[0]} lasts {duration(found.longest_ns)}"
+    named = ", ".join(map(str, found.steps[:_MOST_NAMED])) + (", ..." if len(found.steps) > _MOST_NAMED else "")
+    return f"{len(found.steps)} steps ({named}) last up to {duration(found.longest_ns)}"
+
+
+def _doing(found: LongSteps) -> str:
+    name = f" ({found.name})" if found.kind == "compiling" else f", most of it in {found.name}"
+    return _DOING[found.kind].format(took=duration(found.took_ns), name=name if found.name else "", call=found.name)
+
+
+RULE = Rule(
+    "HST020",
+    "slow-steps",
+    thresholds=(
+        Threshold("min_share", 0.1, "share", "One step in ten that takes twice as long costs nearly as much."),
+    ),
+    check=check,
+    whole=True,
+)

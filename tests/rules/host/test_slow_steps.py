@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts, figures, findings
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import Signals
+from stepscope.signals.host import slow_steps
+from support import Facts
+
+MS = 1_000_000
+NEXT = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+
+def given(more_ms: float, kind: str = "work", name: str = "evaluate", others: int = 8) -> dict[object, object]:
+    more = round(more_ms * MS)
+    return {
+        slow_steps.slow_steps: slow_steps.LongSteps(
+            (12,), 10 * MS + more, more, 10 * MS, others, 1000 * MS, kind, name, more, ((0, more),)
+        )
+    }
+
+
+def test_a_slow_step_is_named_with_what_it_does() -> None:
+    (draft,) = drafts("HST020", given(60))
+    assert {"12", "70.0 ms", "8", "10.0 ms", "60.0 ms", "9"} <= set(figures(draft.summary))
+    assert "evaluate" in draft.summary
+    assert (draft.steps, draft.cost_ns, draft.placed_as_ns, draft.recorded_share) == ((12,), None, None, 0.06)
+
+
+def test_it_must_take_part_of_all_steps() -> None:
+    assert drafts("HST020", given(9.9)) == []
+    assert len(drafts("HST020", given(10))) == 1
+    assert drafts("HST020", {slow_steps.slow_steps: slow_steps.LongSteps()}) == []
+
+
+def test_what_dwarfs_the_loop_stands_first() -> None:
+    (below,), (above,) = (drafts("HST020", given(ms)) for ms in (269, 270))
+    assert (below.placed_as_ns, above.placed_as_ns) == (None, 30 * MS)
+
+
+@pytest.mark.parametrize(
+    "kind", ["compiling", "loading", "collecting", "saving", "call", "unseen", "communication", ""]
+)
+def test_each_kind_has_its_words_and_its_advice(kind: str) -> None:
+    (draft,) = drafts("HST020", given(60, kind, "cudaMalloc" if kind == "call" else ""))
+    assert draft.actions
+    assert "{" not in draft.summary
+
+
+def loop(number: int = 6, *, slow: int = 3, length: int = 100 * MS) -> Facts:
+    """Steps of 5 ms, of which one has `length` more on the host before its work."""
+    facts, at = Facts(), 0
+    for step in range(number):
+        start, at = at, at + (length if step == slow else 0)
+        for _launch in range(4):
+            facts.host("op", "aten::mm", at, 50_000)
+            facts.kernel("gemm", at + 60_000, 1_190_000, launch=(at + 10_000, 10_000))
+            at += 1_250_000
+        facts.step(step + 10, start, at - start)
+    return facts
+
+
+def told(facts: Facts) -> tuple[tuple[int, ...], str, str, int]:
+    seen = Signals.of(facts.trace())(slow_steps.slow_steps)
+    return seen.steps, seen.kind, seen.name, round(seen.took_ns / MS)
+
+
+@pytest.mark.parametrize(
+    ("category", "name", "kind"),
+    [
+        ("annotation", "entire_frame_compile (dynamo_timed)", "compiling"),
+        ("python", "torch/serialization.py(850): save", "saving"),
+        ("python", "train.py(30): evaluate", "work"),
+        ("dataloader", NEXT, "loading"),
+        ("gc", "gc", "collecting"),
+        ("runtime", "cudaFree", "call"),
+        (None, "", "unseen"),
+    ],
+)
+def test_what_the_host_does_meanwhile_is_told(category: str | None, name: str, kind: str) -> None:
+    facts = loop()
+    if category is not None:
+        facts.host(category, name, 15 * MS + 1_000, 100 * MS - 2_000)
+    assert told(facts) == ((13,), kind, "" if kind == "loading" else name, 100)
+
+
+def test_more_work_of_the_device_is_told_from_waiting() -> None:
+    facts = loop()
+    facts.kernel("gemm", 15 * MS + 20_000, 99 * MS, launch=(15 * MS, 10_000))
+    assert told(facts) == ((13,), "compute", "", 99)
+
+
+def test_the_first_step_a_little_more_and_even_steps_are_none() -> None:
+    assert findings("HST020", loop(slow=0).trace()) == []
+    assert findings("HST020", loop(length=4 * MS).trace()) == []
+    assert findings("HST020", loop(slow=-1).trace()) == []
+
+
+def test_two_steps_are_too_few() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST020", {})
+    assert findings("HST020", loop(3, slow=1).trace()) == []
