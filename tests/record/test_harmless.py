@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from record_support import SOURCES, Recorded
+from stepscope.record.witness import GroupWitness
 
 FAKES = Path(__file__).parent / "fakes"
 LAUNCH = [sys.executable, "-m", "stepscope", "record", "-o", "out", "--no-report", "--no-machine"]
@@ -75,6 +76,37 @@ def test_a_signal_to_the_launcher_alone_reaches_the_program_once(name: str, tmp_
     assert (output, launcher.returncode) == (f"{name}\n", 5)
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"])
+def test_a_signal_to_the_whole_group_reaches_the_program_once(name: str, tmp_path: Path) -> None:
+    """As `kill %1` of a shell sends it; the next one, to the launcher alone, is handed on."""
+    code = HANDLES.replace("while not got", "while len(got) < 2").replace("print(*got", "print(len(got), *got")
+    launcher, _ = started(tmp_path, code, start_new_session=True)
+    os.killpg(launcher.pid, getattr(signal, name))
+    time.sleep(0.3)
+    launcher.send_signal(getattr(signal, name))
+    output, _ = launcher.communicate(timeout=30)
+    assert (output, launcher.returncode) == (f"2 {name} {name}\n", 5)
+
+
+def test_a_signal_that_the_program_sends_to_its_group_reaches_it_once(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, time\ngot = []\nsignal.signal(signal.SIGTERM, lambda *_: got.append(1))\n"
+        "print('ready', os.getpid(), flush=True)\nos.killpg(0, signal.SIGTERM)\ntime.sleep(0.5)\nprint(len(got))\n"
+    )
+    launcher, _ = started(tmp_path, code, start_new_session=True)
+    output, _ = launcher.communicate(timeout=30)
+    assert (output, launcher.returncode) == ("1\n", 0)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(launcher.pid, 0)
+
+
+def test_without_a_witness_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    witness = GroupWitness()
+    assert not witness.is_there
+    assert not witness.got_too(signal.SIGTERM)
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGTERM"])
 def test_a_signal_that_the_program_does_not_handle_ends_it(name: str, tmp_path: Path) -> None:
     launcher, pid = started(tmp_path, "import os, time\nprint('ready', os.getpid(), flush=True)\ntime.sleep(60)\n")
@@ -114,12 +146,14 @@ def test_a_key_at_the_terminal_reaches_the_program_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs PR_SET_PDEATHSIG")
 def test_a_killed_launcher_leaves_no_program_behind(tmp_path: Path) -> None:
     launcher, pid = started(tmp_path, "import os, time\nprint('ready', os.getpid(), flush=True)\ntime.sleep(60)\n")
+    others = [int(one) for one in Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()]
+    assert pid in others
     launcher.kill()
     launcher.communicate(timeout=30)
     end = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < end:
+    while any(map(alive, others)) and time.monotonic() < end:
         time.sleep(0.01)
-    assert not alive(pid)
+    assert not any(map(alive, others))
 
 
 def alive(pid: int) -> bool:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.record.witness import GroupWitness
+
 #: Signals that are meant for the program, by name; which there are depends on the system.
 _FORWARDED: Final = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGQUIT")
 #: Those that a terminal sends to every process in its foreground, the program among them.
@@ -24,8 +26,9 @@ _LOOK_S: Final = 1.0
 class SignalsToProgram:
     """What the launcher does with its signals, from before the program starts until it has ended.
 
-    What a terminal sends, it sends to the program as well; the rest is for the launcher alone, and handed on. Where the
-    system tells who sent a signal (Linux), that decides; elsewhere they count as the terminal's if there is one.
+    What is sent to their whole process group, as by a terminal, reaches the program as well; the rest is for the
+    launcher alone, and handed on. A witness tells which it was (Linux); elsewhere those that a terminal sends count as
+    the group's if there is one.
 
     Args:
         asking: Signals, by name, that are not the program's but touch a file.
@@ -41,6 +44,7 @@ class SignalsToProgram:
         self._mask: set[Any] = set()
         self._pending: list[int] = []
         self._process: subprocess.Popen[bytes] | None = None
+        self._witness: GroupWitness | None = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -52,9 +56,12 @@ class SignalsToProgram:
             signal.signal(number, self._handler)
         if self._waits:
             self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*self._names, signal.SIGCHLD})
+            self._witness = GroupWitness()
         try:
             yield
         finally:
+            if self._witness is not None:
+                self._witness.end()
             if self._waits:
                 signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
             for number, handler in before.items():
@@ -100,9 +107,13 @@ class SignalsToProgram:
 
     def _arrived(self, number: int, *, by_terminal: bool) -> None:
         name = self._names[number]
+        if self._witness is not None and self._witness.is_there:
+            of_group = self._witness.got_too(number)
+        else:
+            of_group = by_terminal and name in _OF_TERMINAL
         if name in self._asking:
             self._asking[name].touch()
-        elif not (by_terminal and name in _OF_TERMINAL):
+        elif not of_group:
             self._send(number)
 
     def _send(self, number: int) -> None:
