@@ -101,7 +101,8 @@ class SimJob:
         record_calls: write small runtime calls beside launches.
         mark_steps: write ``ProfilerStep#N``.
         sums_from_rank: ranks from this one on leave sums alone (Ascend: steps and communication); -1 for none.
-        profiler_level: detail of an Ascend recording: 0, 1 or 2.
+        profiler_level: detail of an Ascend recording: 0, 1 or 2; -1 for none, which leaves the host alone.
+        cann: release of CANN whose names an Ascend recording has: 8.0 or 8.5.
         buffer_flush_ops: recorded runtime calls between two pauses of the profiler; 0 for none.
         buffer_flush_ns: length of such a pause.
         profiler_op_ns: host time that recording adds to each operator, as call stacks do; 0 for none.
@@ -213,6 +214,7 @@ class SimJob:
     mark_steps: bool = True
     sums_from_rank: int = -1
     profiler_level: int = 1
+    cann: str = "8.0"
     buffer_flush_ops: int = 0
     buffer_flush_ns: int = 400_000
     profiler_op_ns: int = 0

@@ -17,7 +17,8 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "optimizer_impl": ("fused", "foreach", "loop"),
     "device": tuple(DEVICES),
     "parallel": ("ddp", "fsdp"),
-    "profiler_level": (0, 1, 2),
+    "profiler_level": (-1, 0, 1, 2),
+    "cann": ("8.0", "8.5"),
 }
 _POSITIVE = frozenset(
     (
@@ -31,7 +32,7 @@ _POSITIVE = frozenset(
 )  # fmt: skip
 _SIGNED = (
     "clock_offset_ns", "device_clock_ns", "device_clock_ppm", "slow_rank", "slow_host_rank",
-    "slow_link_rank", "slow_link_peer", "busy_rank", "sums_from_rank", "seed", "noise_seed",
+    "slow_link_rank", "slow_link_peer", "busy_rank", "sums_from_rank", "profiler_level", "seed", "noise_seed",
 )  # fmt: skip
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.simulate.writers.ascend.folder import AscendWriter
+from stepscope.simulate.writers.ascend.folder import database_writer, text_writer
 from stepscope.simulate.writers.ascend.place import folders
 from stepscope.simulate.writers.base import MakeWriter, Writer
 from stepscope.simulate.writers.formats import JobFormat, Targets, one_file_per_rank
@@ -30,7 +30,15 @@ WRITERS: dict[str, JobFormat] = {
             vendors=("huawei",),
             device="ascend910b2",
             targets=folders,
-            make=AscendWriter,
+            make=text_writer,
+        ),
+        JobFormat(
+            "ascend-db",
+            "Ascend PyTorch Profiler's folder of databases, one per rank",
+            vendors=("huawei",),
+            device="ascend910b2",
+            targets=folders,
+            make=database_writer,
         ),
         JobFormat(
             "nsight",

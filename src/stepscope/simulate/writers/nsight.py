@@ -20,12 +20,13 @@ from stepscope.simulate.records import (
     Wait,
 )
 from stepscope.simulate.specs import Collective
-from stepscope.simulate.writers.nsight_database import ExportDatabase
+from stepscope.simulate.writers.export_database import ExportDatabase
 from stepscope.simulate.writers.nsight_device import DeviceRows
 from stepscope.simulate.writers.nsight_host import HostRows
 from stepscope.simulate.writers.nsight_identity import GLOBAL_VM, Identity
 from stepscope.simulate.writers.nsight_machine import write_process, write_session, write_variables
 from stepscope.simulate.writers.nsight_nccl import declare
+from stepscope.simulate.writers.nsight_schema import SCHEMA
 
 
 class NsightWriter:
@@ -42,7 +43,7 @@ class NsightWriter:
         self.paths = [out] if rank == self._session else []
         self._who = Identity.of(job, rank, self._session)
         # Ranks of one export have strings of their own.
-        self._database = ExportDatabase(self._part, first_string=(rank - self._session) << 32)
+        self._database = ExportDatabase(self._part, SCHEMA, first_string=(rank - self._session) << 32)
         self._host = HostRows(job, self._database, self._who)
         self._device = DeviceRows(self._database, self._who)
         self._collective: Collective | None = None

@@ -8,7 +8,7 @@ from typing import Any
 from stepscope.simulate.records import ActivityRecord, CallRecord, Segment
 from stepscope.simulate.specs import KernelSpec
 from stepscope.simulate.writers import nsight_enums as enums
-from stepscope.simulate.writers.nsight_database import ExportDatabase
+from stepscope.simulate.writers.export_database import ExportDatabase
 from stepscope.simulate.writers.nsight_identity import Identity
 
 # Nodes of an executable graph are numbered from here on.

@@ -6,7 +6,7 @@ from stepscope.simulate.job import SimJob
 from stepscope.simulate.records import CallRecord, FrameRecord, Overhead, SpanRecord, Wait
 from stepscope.simulate.specs import Collective, OpSpec, TensorSpec
 from stepscope.simulate.writers import nsight_enums as enums
-from stepscope.simulate.writers.nsight_database import ExportDatabase
+from stepscope.simulate.writers.export_database import ExportDatabase
 from stepscope.simulate.writers.nsight_identity import Identity
 from stepscope.simulate.writers.nsight_nccl import add_call
 from stepscope.simulate.writers.nsight_range import Range

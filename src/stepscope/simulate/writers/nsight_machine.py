@@ -7,7 +7,7 @@ from typing import Any
 
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.writers.nsight_database import ExportDatabase
+from stepscope.simulate.writers.export_database import ExportDatabase
 from stepscope.simulate.writers.nsight_enums import ENUMS, NON_BLOCKING
 from stepscope.simulate.writers.nsight_identity import GLOBAL_VM, Identity
 from stepscope.simulate.writers.nsight_schema import PRODUCT_VERSION, SCHEMA_VERSION

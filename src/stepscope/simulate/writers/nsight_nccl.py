@@ -12,7 +12,7 @@ from stepscope.simulate.job import SimJob
 from stepscope.simulate.records import SpanRecord
 from stepscope.simulate.specs import DTYPE_BYTES, Collective
 from stepscope.simulate.writers import nsight_enums as enums
-from stepscope.simulate.writers.nsight_database import ExportDatabase
+from stepscope.simulate.writers.export_database import ExportDatabase
 from stepscope.simulate.writers.nsight_identity import Identity
 from stepscope.simulate.writers.nsight_range import Range
 

@@ -1,12 +1,13 @@
 """Tables of an Nsight Systems export, as schema 3.25.0 (release 2026.2) declares them.
 
-A column is an integer that may be missing; ``!`` after its name says it may not, ``$`` that it is text and ``%`` that
-it is a real number. The exporter makes a table only if it has rows, and no indexes.
+The exporter makes a table only if it has rows, and no indexes.
 """
 
 from __future__ import annotations
 
 from typing import Final
+
+from stepscope.simulate.writers.export_database import Schema
 
 SCHEMA_VERSION: Final = (3, 25, 0)
 PRODUCT_VERSION: Final = "2026.2.1.210"
@@ -72,25 +73,5 @@ TABLES: Final[dict[str, str]] = {
     "META_DATA_CAPTURE": "name$! value$",
     "META_DATA_EXPORT": "name$! value$",
 }  # fmt: skip
-ENUM: Final = "id@ name$ label$"
-_TYPES: Final = {"$": "TEXT", "%": "REAL"}
-
-
-def create_sql(table: str) -> str:
-    """The statement that makes a table."""
-    columns = (TABLES.get(table) or ENUM).split()
-    # Laid out as the exporter does: readers may look for names in a file's first pages.
-    return f"CREATE TABLE {table} (\n{','.join(_declared(column) for column in columns)}\n)"
-
-
-def width(table: str) -> int:
-    """How many columns a table has."""
-    return len((TABLES.get(table) or ENUM).split())
-
-
-def _declared(column: str) -> str:
-    name = column.rstrip("!@$%")
-    kind = next((kind for part, kind in _TYPES.items() if part in column), "INTEGER")
-    rest = "NOT NULL   PRIMARY KEY" if "@" in column else "NOT NULL" if "!" in column else ""
-    quoted = f'"{name}"' if name == "end" else name
-    return f"\n    {quoted:<27} {kind:<9} {rest:<24}"
+#: Tables of names by number, ``ENUM_...``, have no entry of their own.
+SCHEMA: Final = Schema(TABLES, strings="StringIds", others="id@ name$ label$")

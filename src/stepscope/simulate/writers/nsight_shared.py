@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from stepscope.simulate.job import SimJob
+from stepscope.simulate.writers.export_database import ExportDatabase
 from stepscope.simulate.writers.formats import Targets
 from stepscope.simulate.writers.nsight import NsightWriter, part_of
-from stepscope.simulate.writers.nsight_database import ExportDatabase
+from stepscope.simulate.writers.nsight_schema import SCHEMA
 
 
 class HostWriter:
@@ -27,7 +28,7 @@ class HostWriter:
         """Finish this rank's part, and the export if it is the last."""
         counts = self._inner.close()
         if self._parts:
-            whole = ExportDatabase(self._parts[0])
+            whole = ExportDatabase(self._parts[0], SCHEMA)
             for part in self._parts[1:]:
                 whole.merge(part)
                 part.unlink()

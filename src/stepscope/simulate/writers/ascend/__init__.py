@@ -1,3 +1,3 @@
-"""Writes a rank as the Ascend PyTorch Profiler exports it: a folder of JSON and CSV files (torch_npu 2.1, CANN 8.0)."""
+"""Writes a rank as the Ascend PyTorch Profiler exports it: a folder of JSON and CSV files, or of databases."""
 
 from __future__ import annotations

@@ -127,7 +127,8 @@ class _Sum:
 class ApiStatistic:
     """``api_statistic.csv``: calls by layer and name."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: RankPlace) -> None:
+        self._place = place
         self._sums: dict[tuple[str, str], _Sum] = defaultdict(_Sum)
 
     def add(self, calls: list[Api]) -> None:
@@ -143,12 +144,12 @@ class ApiStatistic:
 
     def write(self, output: Output) -> None:
         """Write the file, by layer and name."""
-        lines = ["Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n"]
+        lines = [f"{self._place.device_column}Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n"]
         for (level, name), row in sorted(self._sums.items()):
             mean = row.total / row.count
             variance = max(0.0, row.squares / row.count - mean * mean) / 1e6
             lines.append(
-                f"{level},{name},{row.total / 1000},{row.count},{round(mean / 1000, 3)},{row.least / 1000},"
-                f"{row.most / 1000},{round(variance, 3)}\n"
+                f"{self._place.device_cell}{level},{name},{row.total / 1000},{row.count},{round(mean / 1000, 3)},"
+                f"{row.least / 1000},{row.most / 1000},{round(variance, 3)}\n"
             )
         output.write("api_statistic.csv", "".join(lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,13 +23,15 @@ _TYPES: Final = {"hcom_allReduce_": "allreduce", "hcom_allGather_": "allgather",
 Entry = dict[str, Any]
 
 
-class Communication:
-    """Both files, a step at a time."""
+#: Takes a step's label, its operations and its matrix of links.
+Sink = Callable[[str, dict[str, Entry], dict[str, dict[str, Entry]]], None]
 
-    def __init__(self, place: RankPlace, output: Output) -> None:
-        self._place = place
-        self._files = [output.open(f"{name}.json") for name in ("communication", "communication_matrix")]
-        self._separator = "{"
+
+class Communication:
+    """What collectives did, a step at a time; each goes to ``sink`` as a whole."""
+
+    def __init__(self, place: RankPlace, sink: Sink) -> None:
+        self._place, self._sink = place, sink
         self._step: str | None = None
         self._times: dict[str, Entry] = {}
         self._links: dict[tuple[str, str], list[Entry]] = defaultdict(list)
@@ -38,7 +41,7 @@ class Communication:
         if not step and self._place.job.mark_steps:
             return
         if step != self._step:
-            self._write()
+            self.finish()
             self._step = step
         found = parts(self._place.job, self._place.rank, work)
         name = f"{collective_name(work)}@{group_number()}"
@@ -49,19 +52,29 @@ class Communication:
         for link, entry in _link_infos(found).items():
             self._links[_TYPES[work.spec.name], link].append({**entry, "Op Name": collective_name(work)})
 
-    def _write(self) -> None:
+    def finish(self) -> None:
+        """Hand on what is left."""
         if self._times:
-            key = json.dumps(f"step{self._step}")
-            total = {"Total Op Info": _total(list(self._times.values()))}
-            documents = ({**self._times, **total}, _matrix(self._links))
-            for file, collective in zip(self._files, documents, strict=True):
-                file.write(f"{self._separator}{key}: {json.dumps({'p2p': {}, 'collective': collective})}")
-            self._separator = ", "
+            self._sink(f"step{self._step}", self._times, _matrix(self._links))
         self._times, self._links = {}, defaultdict(list)
 
+
+class CommunicationFiles:
+    """Both files."""
+
+    def __init__(self, output: Output) -> None:
+        self._files = [output.open(f"{name}.json") for name in ("communication", "communication_matrix")]
+        self._separator = "{"
+
+    def write(self, step: str, operations: dict[str, Entry], matrix: dict[str, dict[str, Entry]]) -> None:
+        """Append a step."""
+        total = {"Total Op Info": _total(list(operations.values()))}
+        for file, collective in zip(self._files, ({**operations, **total}, matrix), strict=True):
+            file.write(f"{self._separator}{json.dumps(step)}: {json.dumps({'p2p': {}, 'collective': collective})}")
+        self._separator = ", "
+
     def finish(self) -> None:
-        """Write what is left; there are no files without collectives."""
-        self._write()
+        """End both; there are no files without collectives."""
         for file in self._files:
             file.write("}")
             if self._separator == "{":

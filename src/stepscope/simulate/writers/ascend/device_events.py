@@ -11,7 +11,7 @@ from stepscope.simulate.writers.ascend.place import CANN, COMMUNICATION, HARDWAR
 
 _DIRECTIONS = {"HtoD": "host to device", "DtoH": "device to host", "DtoD": "device to device"}
 #: Names of a collective's parts on its stream.
-_ON_STREAM = {"Notify_Wait": "Notify Wait", "Notify_Record": "Write Value", "RDMASend": "Write Value"}
+ON_STREAM = {"Notify_Wait": "Notify Wait", "Notify_Record": "Write Value", "RDMASend": "Write Value"}
 #: Tasks of a stream are numbered in 16 bits; batches count how often the numbers began anew.
 _NUMBERS = 1 << 16
 
@@ -75,7 +75,7 @@ def _collective(place: RankPlace, work: DeviceTask) -> list[str]:
     name = collective_name(work)
     texts = [events.cann(name, row, (place.stamp(work.start), work.end - work.start), args + "}")]
     for sub, part in enumerate(parts(place.job, place.rank, work)):
-        kind = _ON_STREAM.get(part.name, "SDMA")
+        kind = ON_STREAM.get(part.name, "SDMA")
         text = _task(kind, (work.stream, work.number), number, INVALID, sub)
         times = place.stamp(part.start), part.end - part.start
         texts.append(events.cann(kind, (place.process(HARDWARE), work.stream), times, f"{{{text}}}"))

@@ -103,7 +103,8 @@ def arrange(place: RankPlace, records: StepRecords) -> AscendHostStep:
     _nest(operators)
     if place.job.with_stack:
         _add_stacks(operators, records.frames)
-    _charge(tasks, records.activities)
+    if place.tasks:
+        _charge(tasks, records.activities)
     return AscendHostStep(operators, tasks, direct)
 
 

@@ -29,8 +29,8 @@ class KernelDetails:
         self._file = output.open("kernel_details.csv")
         self._steps = place.job.mark_steps
         self._end = 0
-        header = _LONG if place.details else _SHORT
-        self._file.write(",".join((*(("Step Id",) if self._steps else ()), *header)) + "\r\n")
+        header = ",".join((*(("Step Id",) if self._steps else ()), f"{place.device_column}{_header(place)}"))
+        self._file.write(f"{header}\r\n")
 
     def add(self, work: DeviceTask, step: str) -> None:
         """Append a row; ``step`` is empty outside of steps."""
@@ -40,13 +40,15 @@ class KernelDetails:
         times = f"{self._place.stamp(work.start)}\t,{trimmed(spent)},{trimmed(wait) if wait else 0}"
         name = collective_name(work) if is_collective(work) else work.spec.name
         row = self._long(work, name, times) if self._place.details else f"{name},N/A,N/A,{times},0"
+        row = self._place.device_cell + row
         self._file.write(f"{step},{row}\r\n" if self._steps else f"{row}\r\n")
 
     def _long(self, work: DeviceTask, name: str, times: str) -> str:
         spec = work.spec
         if is_collective(work):
             absent = ",".join(["N/A"] * (len(_LONG) - 11))
-            return f"{INVALID},N/A,N/A,{name},{spec.name},N/A,HCCL,{times},0,{absent}"
+            core = "COMMUNICATION" if self._place.renamed else "HCCL"
+            return f"{INVALID},N/A,N/A,{name},{spec.name},N/A,{core},{times},0,{absent}"
         device = self._place.device_kind
         size, beside = metrics.blocks(spec, device)
         kind = vocabulary.core(spec)
@@ -59,6 +61,11 @@ class KernelDetails:
             f"{_shapes(spec)},"
             f"{context},{counted}"
         )
+
+
+def _header(place: RankPlace) -> str:
+    header = ",".join(_LONG if place.details else _SHORT)
+    return header.replace("Block Dim", "Block Num") if place.renamed else header
 
 
 @lru_cache(maxsize=4096)

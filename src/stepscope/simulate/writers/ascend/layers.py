@@ -32,6 +32,9 @@ def framework_layers(place: RankPlace) -> list[str]:
 
 def cann_layers(place: RankPlace) -> list[str]:
     """The layers that CANN's analysis makes up; level 0 names neither its calls nor the planes of groups."""
+    memory = _layer(place, "NPU MEM", MEMORY, []) if place.job.profile_memory else []
+    if not place.tasks:
+        return memory
     texts = _layer(place, "Ascend Hardware", HARDWARE, [(s, f"Stream {s}") for s in sorted(place.streams)])
     if place.details:
         threads = sorted((*place.threads, place.queue_thread))
@@ -40,11 +43,9 @@ def cann_layers(place: RankPlace) -> list[str]:
         rows = [(0, "Group 0 Communication")]
         if place.details:
             rows += [(plane + 1, f"Plane {plane}") for plane in range(planes(place.job))]
-        texts += _layer(place, "HCCL", COMMUNICATION, rows)
+        texts += _layer(place, "Communication" if place.renamed else "HCCL", COMMUNICATION, rows)
     texts += _layer(place, "AI Core Freq", FREQUENCY, [])
-    if place.job.profile_memory:
-        texts += _layer(place, "NPU MEM", MEMORY, [])
-    return texts + _layer(place, "Overlap Analysis", OVERLAP, list(enumerate(ROWS)))
+    return texts + memory + _layer(place, "Overlap Analysis", OVERLAP, list(enumerate(ROWS)))
 
 
 def _layer(place: RankPlace, name: str, layer: int, rows: list[tuple[int, str]], label: str = "NPU") -> list[str]:

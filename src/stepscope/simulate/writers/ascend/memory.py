@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from stepscope.simulate.records import Memory, Segment
 from stepscope.simulate.writers.ascend import events
@@ -21,43 +22,66 @@ _TOTALS = "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total 
 _PERIOD = 20_000_000
 #: Memory that CANN holds apart from the framework's, in bytes: measured in MB by the module that holds it.
 _MODULES = {"SLOG": 0, "HCCL": 404 << 20, "RUNTIME": 128 << 20, "DEVMM": 96 << 20, "TBE": 0, "AICPU": 0}
-_STREAM = 0xAAAA_2000
+STREAM: Final = 0xAAAA_2000
+#: Parts of the framework whose memory is counted.
+COMPONENTS: Final = ("PTA", "PTA+GE")
 
 
 def _mb(size: int) -> float:
     return size / (1 << 20)
 
 
-class OperatorMemory:
-    """A row per block taken during the recording, in the order of taking; waits for the release of the first."""
+class BlockRow(NamedTuple):
+    """A block taken during the recording, by what; ``freed`` is None if it was held at the end."""
 
-    def __init__(self, place: RankPlace, output: Output) -> None:
-        self._place = place
-        self._file = output.open("operator_memory.csv")
-        self._file.write(_BLOCKS)
-        self._rows: list[tuple[str, Memory, Memory | None]] = []
+    name: str
+    taken: Memory
+    freed: Memory | None
+
+
+class Blocks:
+    """Blocks in the order of taking; each waits for the release of those before it."""
+
+    def __init__(self) -> None:
+        self._rows: list[BlockRow] = []
         self._open: dict[int, int] = {}
-        self._written = 0
+        self._done = 0
 
-    def add(self, records: list[Memory | Segment], operators: list[Operator]) -> None:
+    def add(self, records: list[Memory | Segment], operators: list[Operator]) -> list[BlockRow]:
         """Take a step's allocations and frees; frees of blocks from before the recording have no row."""
         owners = _Owners(operators)
         for record in records:
             if not isinstance(record, Memory):
                 continue
             if record.bytes > 0:
-                self._open[record.address] = self._written + len(self._rows)
-                self._rows.append((owners.of(record), record, None))
+                self._open[record.address] = self._done + len(self._rows)
+                self._rows.append(BlockRow(owners.of(record), record, None))
             elif (index := self._open.pop(record.address, -1)) >= 0:
-                name, taken, _ = self._rows[index - self._written]
-                self._rows[index - self._written] = name, taken, record
-        done = next((i for i, row in enumerate(self._rows) if row[2] is None), len(self._rows))
-        self._write(done)
+                self._rows[index - self._done] = self._rows[index - self._done]._replace(freed=record)
+        return self._taken(next((i for i, row in enumerate(self._rows) if row.freed is None), len(self._rows)))
 
-    def _write(self, count: int) -> None:
-        self._file.write("".join(self._row(*row) for row in self._rows[:count]))
+    def _taken(self, count: int) -> list[BlockRow]:
+        found = self._rows[:count]
         del self._rows[:count]
-        self._written += count
+        self._done += count
+        return found
+
+    def rest(self) -> list[BlockRow]:
+        """The blocks that are left."""
+        return self._taken(len(self._rows))
+
+
+class OperatorMemory:
+    """``operator_memory.csv``."""
+
+    def __init__(self, place: RankPlace, output: Output) -> None:
+        self._place = place
+        self._file = output.open("operator_memory.csv")
+        self._file.write(_BLOCKS)
+
+    def write(self, blocks: list[BlockRow]) -> None:
+        """Append rows."""
+        self._file.write("".join(self._row(*block) for block in blocks))
 
     def _row(self, name: str, taken: Memory, freed: Memory | None) -> str:
         place = self._place
@@ -68,13 +92,9 @@ class OperatorMemory:
             times = f"{stamp},{stamp},{lived},{lived}"
             after = f"{_mb(freed.allocated)},{_mb(freed.reserved)},{_mb(freed.allocated)}"
         return (
-            f"{name},{taken.bytes / 1024},{place.stamp(taken.ts)}\t,{times},{before},{after},{_STREAM},"
+            f"{name},{taken.bytes / 1024},{place.stamp(taken.ts)}\t,{times},{before},{after},{STREAM},"
             f"NPU:{place.device}\r\n"
         )
-
-    def finish(self) -> None:
-        """Write the blocks that are still held."""
-        self._write(len(self._rows))
 
 
 class _Owners:
@@ -95,17 +115,32 @@ class _Owners:
         return "" if operator is None else operator.name
 
 
+class Samples:
+    """Memory of the process and of CANN's modules every 20 ms."""
+
+    def __init__(self, place: RankPlace) -> None:
+        self._held = {name: size for name, size in _MODULES.items() if name != "HCCL" or place.job.ranks > 1}
+        self._next = -1
+
+    def until(self, time: int, reserved: int) -> Iterator[tuple[int, dict[str, int], int]]:
+        """Each sample up to a time: when, bytes by module, and of the process, which the framework's are part of."""
+        if self._next < 0:
+            self._next = time
+        while self._next <= time:
+            yield self._next, {**self._held, "APP": reserved}, reserved + sum(self._held.values())
+            self._next += _PERIOD
+
+
 class MemoryRecord:
-    """Totals of the framework (PTA) at every change, and of the process (APP) and of modules every 20 ms."""
+    """``memory_record.csv`` (at every change, and of the process at every sample) and ``npu_module_mem.csv``."""
 
     def __init__(self, place: RankPlace, output: Output) -> None:
         self._place = place
         self._file = output.open("memory_record.csv")
         self._file.write(_TOTALS)
         self._modules = output.open("npu_module_mem.csv")
-        self._modules.write("Component,Timestamp(us),Total Reserved(MB),Device\n")
-        self._held = {name: size for name, size in _MODULES.items() if name != "HCCL" or place.job.ranks > 1}
-        self._next = -1
+        self._modules.write(f"{place.device_column}Component,Timestamp(us),Total Reserved(MB),Device\n")
+        self._samples = Samples(place)
 
     def add(self, records: list[Memory | Segment], until: int) -> list[str]:
         """Take a step's changes up to a time; returns the samples that the trace shows, too."""
@@ -113,27 +148,25 @@ class MemoryRecord:
         for record in records:
             if isinstance(record, Memory):
                 samples += self._sample(record.ts, record.reserved)
-                self._file.write("".join(self._total(component, record) for component in ("PTA", "PTA+GE")))
+                self._file.write("".join(self._total(component, record) for component in COMPONENTS))
         last = next((r for r in reversed(records) if isinstance(r, Memory)), None)
         return samples if last is None else [*samples, *self._sample(until, last.reserved)]
 
     def _total(self, component: str, r: Memory) -> str:
         held = f"{_mb(r.allocated)},{_mb(r.reserved)},{_mb(r.allocated)}"
-        return f"{component},{self._place.stamp(r.ts)}\t,{held},{_STREAM},NPU:{self._place.device}\r\n"
+        return f"{component},{self._place.stamp(r.ts)}\t,{held},{STREAM},NPU:{self._place.device}\r\n"
 
     def _sample(self, until: int, reserved: int) -> Iterator[str]:
         """Samples for every period up to a time, with the memory held then."""
-        if self._next < 0:
-            self._next = until
         place = self._place
-        while self._next <= until:
-            stamp = place.stamp(self._next)
-            whole = reserved + sum(self._held.values())
+        for time, modules, whole in self._samples.until(until, reserved):
+            stamp = place.stamp(time)
             self._file.write(f"APP,{stamp}\t,,{_mb(whole)},,,NPU:{place.device}\r\n")
-            rows = {**self._held, "APP": reserved}
             self._modules.write(
-                "".join(f"{name},{stamp}\t,{_mb(size)},NPU:{place.device}\n" for name, size in rows.items())
+                "".join(
+                    f"{place.device_cell}{name},{stamp}\t,{_mb(size)},NPU:{place.device}\n"
+                    for name, size in modules.items()
+                )
             )
             yield events.counter("APP/DDR", place.process(MEMORY), stamp, {"KB": 0.0})
             yield events.counter("APP/HBM", place.process(MEMORY), stamp, {"KB": whole / 1024})
-            self._next += _PERIOD

@@ -18,18 +18,28 @@ _ENVIRONMENT = {
 
 def write_metadata(place: RankPlace, folder: Path, end: int) -> None:
     """Write ``profiler_info*.json`` and ``profiler_metadata.json``; ``end`` is when the recording ended."""
-    many = place.job.ranks > 1
-    info = folder / (f"profiler_info_{place.rank}.json" if many else "profiler_info.json")
-    info.write_text(json.dumps(_info(place, end), indent=4), encoding="utf-8")
-    metadata: dict[str, Any] = {"ENV_VARIABLES": _ENVIRONMENT}
-    if many:
+    write_info(place, folder, end, "text")
+    text = json.dumps(metadata(place), indent=4)
+    (folder / "profiler_metadata.json").write_text(text, encoding="utf-8")
+
+
+def metadata(place: RankPlace) -> dict[str, Any]:
+    """Variables of the environment, and the groups."""
+    found: dict[str, Any] = {"ENV_VARIABLES": _ENVIRONMENT}
+    if place.job.ranks > 1:
         ranks = list(range(place.job.ranks))
         group = {"group_name": "default_group", "group_rank": place.rank, "global_ranks": ranks}
-        metadata["parallel_group_info"] = {GROUP: group}
-    (folder / "profiler_metadata.json").write_text(json.dumps(metadata, indent=4), encoding="utf-8")
+        found["parallel_group_info"] = {GROUP: group}
+    return found
 
 
-def _info(place: RankPlace, end: int) -> dict[str, Any]:
+def write_info(place: RankPlace, folder: Path, end: int, export: str) -> None:
+    """Write ``profiler_info*.json``, with the kind of export."""
+    info = folder / (f"profiler_info_{place.rank}.json" if place.job.ranks > 1 else "profiler_info.json")
+    info.write_text(json.dumps(_info(place, end, export), indent=4), encoding="utf-8")
+
+
+def _info(place: RankPlace, end: int, export: str) -> dict[str, Any]:
     job = place.job
     schedule = {"wait": 0, "active": job.steps, "warmup": job.warmup_steps, "repeat": 1, "skip_first": 0}
     start = place.shift % 10**15
@@ -45,13 +55,13 @@ def _info(place: RankPlace, end: int) -> dict[str, Any]:
                 "with_modules": False,
             },
             "experimental_config": {
-                "_profiler_level": f"Level{job.profiler_level}",
+                "_profiler_level": f"Level{job.profiler_level}" if place.tasks else "Level_none",
                 "_aic_metrics": "ACL_AICORE_PIPE_UTILIZATION" if place.details else "ACL_AICORE_NONE",
                 "_l2_cache": place.everything,
                 "_msprof_tx": False,
                 "_data_simplification": True,
                 "record_op_args": False,
-                "_export_type": "text",
+                "_export_type": [export] if place.renamed else export,
                 "_op_attr": False,
                 "_gc_detect_threshold": 1 if job.with_stack and job.gc_interval_ops else None,
             },
@@ -59,4 +69,7 @@ def _info(place: RankPlace, end: int) -> dict[str, Any]:
         "start_info": {"syscnt_enable": True, "freq": 100, "start_cnt": start // 10, "start_monotonic": start},
         "end_info": {"collectionTimeEnd": place.shift + end, "MonotonicTimeEnd": start + end},
     }
-    return {**found, "rank_id": place.rank} if job.ranks > 1 else found
+    if place.renamed:
+        found |= {"torch_npu_version": "2.9.0", "cann_version": "8.5.0"}
+    rank: str | int = str(place.rank) if place.renamed else place.rank
+    return {**found, "rank_id": rank} if job.ranks > 1 else found

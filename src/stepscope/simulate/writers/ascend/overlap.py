@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stepscope.model.intervals import Intervals
 from stepscope.simulate.writers.ascend import events
@@ -70,12 +71,22 @@ def overlap_events(place: RankPlace, rows: dict[str, list[tuple[int, int]]]) -> 
     ]
 
 
-def step_times(place: RankPlace, rows: dict[str, list[tuple[int, int]]], steps: list[StepWindow]) -> str:
-    """Text of ``step_trace_time.csv``: a step has the events that start in it; without steps there is one row."""
-    lines = [
-        "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
-        "Communication(Not Overlapped and Exclude Receive),Preparing\r\n"
-    ]
+class StepRow(NamedTuple):
+    """What a step's time went to, in ns; the label is empty without steps."""
+
+    label: str
+    computing: int
+    exposed: int
+    overlapped: int
+    communication: int
+    free: int
+    stage: int
+    preparing: int
+
+
+def step_times(place: RankPlace, rows: dict[str, list[tuple[int, int]]], steps: list[StepWindow]) -> list[StepRow]:
+    """Sums of each step: it has the events that start in it; without steps there is one row."""
+    found: list[StepRow] = []
     marked = place.job.mark_steps
     taken = 0
     for step in steps if marked else steps[:1]:
@@ -89,10 +100,21 @@ def step_times(place: RankPlace, rows: dict[str, list[tuple[int, int]]], steps: 
         computing, comm, exposed, free = (sum(e - b for b, e in inside[name]) for name in ROWS)
         stage = max(e for _, e in flat) - min(b for b, _ in flat)
         first = min((b for name in ROWS[:2] for b, _ in inside[name]), default=step.host_start)
-        values = (computing, exposed, comm - exposed, comm, free, stage)
-        numbers = ",".join(trimmed(value) for value in values)
-        label = str(step.number) if marked else ""
-        lines.append(f"{label},{numbers},0,{trimmed(exposed)},{trimmed(max(0, first - step.host_start))}\r\n")
+        label, before = str(step.number) if marked else "", max(0, first - step.host_start)
+        found.append(StepRow(label, computing, exposed, comm - exposed, comm, free, stage, before))
+    return found
+
+
+def step_table(place: RankPlace, steps: list[StepRow]) -> str:
+    """Text of ``step_trace_time.csv``."""
+    lines = [
+        f"{place.device_column}Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
+        "Communication(Not Overlapped and Exclude Receive),Preparing\r\n"
+    ]
+    for label, *times, preparing in steps:
+        numbers = ",".join(trimmed(value) for value in times)
+        last = f"{trimmed(times[1])},{trimmed(preparing)}"
+        lines.append(f"{place.device_cell}{label},{numbers},0,{last}\r\n")
     return "".join(lines)
 
 

@@ -67,6 +67,31 @@ class RankPlace:
         )
 
     @property
+    def tasks(self) -> bool:
+        """Whether anything of the device and of CANN is recorded."""
+        return self.job.profiler_level >= 0
+
+    @property
+    def renamed(self) -> bool:
+        """Whether tables have the names of releases from CANN 8.5 on, and a column for the device."""
+        return self.job.cann != "8.0"
+
+    @property
+    def device_column(self) -> str:
+        """Head of a table's column for the device, which older releases lack."""
+        return "Device_id," if self.renamed else ""
+
+    @property
+    def device_cell(self) -> str:
+        """What stands below it."""
+        return f"{self.device}," if self.renamed else ""
+
+    @property
+    def only_sums(self) -> bool:
+        """Whether the rank keeps its sums alone: a timeline of each would fill the disks of clusters."""
+        return 0 <= self.job.sums_from_rank <= self.rank
+
+    @property
     def details(self) -> bool:
         """Whether calls of CANN, kinds of cores, counters and parts of collectives are recorded."""
         return self.job.profiler_level >= 1

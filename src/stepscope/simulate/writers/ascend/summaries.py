@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from stepscope.simulate.writers.ascend.cann_events import Api, ApiStatistic
-from stepscope.simulate.writers.ascend.communication import Communication
+from stepscope.simulate.writers.ascend.communication import Communication, CommunicationFiles
 from stepscope.simulate.writers.ascend.device import DeviceTask, InOrder, is_collective
 from stepscope.simulate.writers.ascend.kernel_details import KernelDetails
 from stepscope.simulate.writers.ascend.kernel_tables import AiCpuTimes, CacheRates, OpStatistic
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.overlap import OverlapTotals, StepWindow, overlap_events, step_at, step_times
+from stepscope.simulate.writers.ascend.overlap import (
+    OverlapTotals,
+    StepWindow,
+    overlap_events,
+    step_at,
+    step_table,
+    step_times,
+)
 from stepscope.simulate.writers.ascend.place import RankPlace
 
 
@@ -21,10 +28,12 @@ class Summaries:
         self._steps: list[StepWindow] = []
         self._overlap = OverlapTotals(place)
         self._kernels = KernelDetails(place, output)
-        self._operators = OpStatistic()
-        self._apis = ApiStatistic()
-        self._communication = Communication(place, output) if place.details and place.job.ranks > 1 else None
-        self._cache = CacheRates(output) if place.everything else None
+        self._operators = OpStatistic(place)
+        self._apis = ApiStatistic(place)
+        many = place.details and place.job.ranks > 1
+        self._files = CommunicationFiles(output) if many else None
+        self._communication = Communication(place, self._files.write) if self._files else None
+        self._cache = CacheRates(place, output) if place.everything else None
         self._ai_cpu = AiCpuTimes(place) if place.everything else None
 
     def add(self, step: StepWindow, work: list[DeviceTask], calls: list[Api], until: int) -> None:
@@ -53,12 +62,14 @@ class Summaries:
         """Finish the files; returns the events of the trace that show how computing and communication overlap."""
         self._release(1 << 62)
         rows = self._overlap.rows()
-        self._output.write("step_trace_time.csv", step_times(self._place, rows, self._steps))
+        times = step_times(self._place, rows, self._steps)
+        self._output.write("step_trace_time.csv", step_table(self._place, times))
         if self._place.details:
             self._operators.write(self._output)
             self._apis.write(self._output)
-        if self._communication:
+        if self._communication and self._files:
             self._communication.finish()
+            self._files.finish()
         if self._ai_cpu:
             self._ai_cpu.write(self._output)
         return overlap_events(self._place, rows)

@@ -1,0 +1,1 @@
+"""The database export: one SQLite file with everything, and `analysis.db` with sums."""
