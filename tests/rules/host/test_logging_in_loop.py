@@ -14,7 +14,13 @@ FOUND = logging_functions.Logging(
 
 
 def given(share: float) -> dict[object, object]:
-    return {logging_functions.logging: FOUND, logging_functions.logging_share: share, job.recorded_steps: 2}
+    return {
+        logging_functions.logging: FOUND,
+        logging_functions.logging_share: share,
+        logging_functions.logging_waits_ns: 0,
+        job.recorded_steps: 2,
+        job.step_ns: 1_000_000,
+    }
 
 
 def test_logging_in_each_step_is_found_by_name() -> None:
@@ -35,3 +41,11 @@ def test_just_below_the_threshold_or_without_any_nothing_is_found() -> None:
 def test_without_functions_or_calls_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("HST006", {})
+
+
+def test_waiting_for_the_device_in_them_is_named() -> None:
+    few, many = (
+        drafts("HST006", {**given(0.5), logging_functions.logging_waits_ns: ns})[0].summary for ns in (49_999, 50_000)
+    )
+    assert "50.0 µs" not in figures(few)
+    assert "50.0 µs" in figures(many)

@@ -99,3 +99,17 @@ def test_what_is_sent_to_other_processes_is_no_logging() -> None:
     # A program that was itself started as a process is inside this one all the time.
     facts.host("python", "multiprocessing/process.py(108): run", 0, 1_000)
     assert Signals.of(facts.trace())(logging_functions.logging).events.tolist() == [alone]
+
+
+def test_waits_and_copies_in_functions_that_log_are_summed() -> None:
+    facts = Facts()
+    for number in range(2):
+        at = number * 1_000_000
+        facts.step(number, at, 1_000_000)
+        facts.host("op", "aten::mm", at, 5_000)
+        facts.kernel("gemm", at + 10_000, 700_000, launch=(at + 100, 1_000))
+        facts.host("python", "train.py(3): log_metrics", at + 100_000, 800_000)
+        facts.host("launch", "cudaMemcpyAsync", at + 150_000, 500_000)
+        facts.host("sync", "cudaStreamSynchronize", at + 650_000, 50_000)
+        facts.host("sync", "cudaStreamSynchronize", at + 950_000, 10_000)
+    assert Signals.of(facts.trace())(logging_functions.logging_waits_ns) == 550_000

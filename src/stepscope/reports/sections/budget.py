@@ -70,7 +70,10 @@ def step_rows(report: Contents) -> list[dict[str, Any]]:
 def has_steps(report: Contents) -> bool:
     """Whether times are per step, rather than of the time in which devices were in use."""
     rows = report.rows("step_budget")
-    return not rows or any(row["step"] is not None and row.get("role") != "window" for row in rows)
+    if not rows:
+        # Without a device there is no budget, but there may be steps.
+        return all(row["part"] != "in use" for row in report.rows("coverage"))
+    return any(row["step"] is not None and row.get("role") != "window" for row in rows)
 
 
 def left_out(report: Contents) -> int:

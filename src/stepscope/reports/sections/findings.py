@@ -54,7 +54,7 @@ def findings(report: Contents, top: int) -> Section:
     of = "the step" if marked else "the time"
     if hidden:
         blocks.append(Line(f"{plural(hidden, 'finding')} below 1 % of {of} not shown", "--all shows them"))
-    return Section("Findings", tuple(blocks), aside="" if looks else _aside(kept, step, marked))
+    return Section("Findings", tuple(blocks), aside="" if looks else _aside(report, kept, step, marked))
 
 
 def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
@@ -109,14 +109,15 @@ def _gap(gap: IdleGap) -> str:
     return f"{duration(gap.dur_ns)}{times} {where}".strip()
 
 
-def _aside(kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:
+def _aside(report: Contents, kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:
     priced = [finding for finding in kept if finding.cost_ns]
     if not priced or not step:
         return ""
     lengths = [finding.cost_ns / finding.share for finding in priced if finding.cost_ns and finding.share]
     if marked and any(abs(length - step) > _ALIKE * step for length in lengths):
         return "prices are estimated savings of a step of the rank that each costs most"
-    what = f"a step of {duration(step)}" if marked else f"{duration(step)} of use of the device"
+    whole = f"{duration(step)} of use of the device" if report.rows("step_budget") else f"the {duration(step)} recorded"
+    what = f"a step of {duration(step)}" if marked else whole
     return f"prices are estimated savings of {what}"
 
 

@@ -26,14 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.model.amounts import percent
+from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host.logging_functions import logging, logging_share
-from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.host.logging_functions import logging, logging_share, logging_waits_ns
+from stepscope.signals.shared.job import recorded_steps, step_ns
 from stepscope.signals.shared.step_columns import longest
+
+#: Waiting that is so much of it belongs into the sentence.
+_WAITS = 0.1
 
 _RARELY = Action(
     "Log once in many steps",
@@ -68,13 +71,21 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Logging takes time in the loop",
         summary=f"Logging, printing or metrics take {percent(s(logging_share))} of the step, in "
-        f"{rate:,.1f} calls per step: {', '.join(found.names)}.",
+        f"{rate:,.1f} calls per step: {', '.join(found.names)}.{_waiting(s)}",
         actions=(_RARELY, _TOGETHER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.85,
         events=longest(found.events, found.dur),
         numbers={logging_share.name: s(logging_share), "min_share": limits["min_share"]},
     )
+
+
+def _waiting(s: Signals) -> str:
+    """That part of it is waiting for the device, which would be busy anyway; empty where that is little."""
+    waits = s.maybe(logging_waits_ns) or 0
+    if waits < _WAITS * s(logging_share) * s(step_ns):
+        return ""
+    return f" {duration(waits)} of that is waiting for the device to finish its work, for the numbers that are logged."
 
 
 RULE = Rule(

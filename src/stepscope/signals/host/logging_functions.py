@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.shared.job import recorded_steps, step_ns
 from stepscope.signals.shared.ranges import apart
@@ -68,6 +69,9 @@ SELECT DISTINCT track FROM spans WHERE category = 'step'
 UNION SELECT DISTINCT s.track FROM spans s JOIN tracks t USING (track) WHERE t.kind = 'host' AND s.category = 'op'
 """
 
+#: Calls that copy, and wait where the memory is not page-locked.
+_COPIES: Final = re.compile(r"^(cuda|hip|cu)Memcpy")
+
 
 @dataclass(frozen=True, slots=True)
 class Logging:
@@ -105,6 +109,17 @@ def logging(s: Signals) -> Logging:
 def logging_share(s: Signals) -> float:
     """Host time of functions that log, print or compute metrics as a share of the mean step."""
     return int(s(logging).dur.sum()) / s(recorded_steps) / s(step_ns)
+
+
+@signal("ns")
+def logging_waits_ns(s: Signals) -> int:
+    """Time in them in which the host waits for a device, ns per step: the first to read a number waits for all work."""
+    found, spans, names = s(logging), Spans(s.trace), s.trace.once(names_by_id)
+    blocking = [one for one, name in names.items() if _COPIES.search(name)]
+    at = np.flatnonzero(np.isin(spans.track, _threads(s)) & (spans.dur > 0))
+    at = at[spans.of("sync")[at] | (spans.of("launch", "runtime")[at] & np.isin(spans.name[at], blocking))]
+    waits = Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
+    return (waits & Intervals.union_of(found.ts, found.ts + found.dur)).total // s(recorded_steps)
 
 
 def is_logging(name: str) -> bool:
