@@ -111,7 +111,7 @@ def synchronisation(trace: PlantedTrace, size: float = 1.0) -> Truth:
     calls, total = [], 0
     inserts: list[Insert] = []
     for start, end in trace.steps:
-        moments = trace.boundaries(start + (end - start) // 20, end - (end - start) // 20, 20)
+        moments = trace.boundaries(start + (end - start) // 20, end - (end - start) // 20, 20, awaited=True)
         if not moments:
             raise NotThereError
         each = int(size * SHARE * (end - start) / len(moments))
@@ -254,7 +254,7 @@ def allocation(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Memory is taken from the driver ten times a step, while the device waits."""
     inserts: list[Insert] = []
     for start, end in trace.steps:
-        moments = trace.boundaries(start + (end - start) // 20, end - (end - start) // 20, 10)
+        moments = trace.boundaries(start + (end - start) // 20, end - (end - start) // 20, 10, awaited=True)
         if not moments:
             raise NotThereError
         inserts += [(moment, moment + 1, int(size * SHARE * (end - start) / len(moments))) for moment in moments]

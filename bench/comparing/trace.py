@@ -97,25 +97,30 @@ class PlantedTrace:
             ]
         self.insert(inserts)
 
-    def boundaries(self, first: int, last: int, number: int) -> list[int]:
-        """Moments in a stretch at which no activity of a device runs, evenly spread; fewer where there are few."""
-        work = [one for one in self.work() if first <= one["ts"] < last]
+    def boundaries(self, first: int, last: int, number: int, awaited: bool = False) -> list[int]:
+        """Moments in a stretch at which no activity of a device runs, evenly spread; fewer where there are few.
+
+        Args:
+            first: Start of the stretch.
+            last: Its end.
+            number: How many, at most.
+            awaited: Only moments before the launch of the next activity, at which the device waits for the host.
+        """
+        launches = self.launches() if awaited else {}
         ends, found = first, []
-        for one in work:
-            if one["ts"] > ends:
-                found.append((ends + one["ts"]) // 2)
-            ends = max(ends, one["ts"] + one["dur"])
+        for one in self.work():
+            if first <= one["ts"] < last:
+                until = one["ts"]
+                if awaited:
+                    call = launches.get(correlation(one))
+                    until = min(until, call["ts"] if call is not None else ends)
+                if until > ends + 1:
+                    found.append((ends + until) // 2)
+                ends = max(ends, one["ts"] + one["dur"])
         if not found:
             return []
         at = np.linspace(0, len(found) - 1, min(number, len(found))).astype(int)
         return [found[i] for i in dict.fromkeys(at.tolist())]
-
-    def main_thread(self) -> Event:
-        """A call on the thread that launches most."""
-        calls = [one for one in self.host(is_runtime) if "launch" in str(one["name"]).lower()]
-        threads = [(one["pid"], one["tid"]) for one in calls]
-        most = max(set(threads), key=threads.count)
-        return next(one for one, thread in zip(calls, threads, strict=True) if thread == most)
 
     def idle_at(self, moments: Sequence[int]) -> float:
         """Share of moments at which no activity of a device runs."""

@@ -63,3 +63,10 @@ def test_words_for_kernels() -> None:
     split = [row("a", 900, 0, (3, 0)), row("a1", 0, 700, (0, 3)), row("a2", 0, 800, (0, 3))]
     assert kernels_words(split, "launches").startswith("a → a2, a1, 3 → 6 launches")
     assert kernels_words([row("a", 100, 0, (1, 0)), row("b", 5, 5)], "launches").startswith("a: gone")
+
+
+def test_kernels_of_other_names_are_said_by_class() -> None:
+    gone = [row(f"sm90_{i}", 100, 0, (1, 0)) for i in range(4)]
+    come = [row(f"aclnn_{i}", 0, 300, (0, 1)) for i in range(4)]
+    assert kernels_words([*gone, *come], "launches") == "hardly any kernel in common: gemm × 3.00"
+    assert "in common" not in kernels_words([*gone[:1], *come[:1]], "launches")

@@ -61,6 +61,20 @@ def test_the_page_has_them_where_the_sides_are_unlike() -> None:
     ]  # fmt: skip
 
 
+def test_shapes_are_equal_however_they_are_written() -> None:
+    def trace(shapes: str) -> Trace:
+        facts = Facts()
+        facts.step(0, 0, 100)
+        op = facts.host("op", "aten::linear", 0, 50)
+        facts.row("op_inputs", event=op, shapes=shapes, dtypes="[]")
+        facts.kernel("sgemm", 60, 10, launch=(5, 5))
+        return facts.trace(source=shapes)
+
+    rows = told(trace("[[2, 8], [8, 4], []]"), trace("2,8;8,4;"))
+    assert rows["operator", "aten::linear"]["shapes"] == "equal"
+    assert told(trace("[[2, 8]]"), trace("2,9"))["operator", "aten::linear"]["shapes"] == "differ"
+
+
 @pytest.mark.parametrize(
     ("base", "new", "half"),
     [

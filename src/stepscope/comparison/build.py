@@ -85,7 +85,9 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     sides = _sides(base, new, options)
     wanted = tables_of_levels(options.levels, options.details)
     note("what differs", 1, _PARTS)
-    tables, lacking = level_tables(sides, wanted | CAUSE_TABLES, options.names, options.shapes, options.confidence)
+    # Causes are looked for in tables of all levels, or of those that are asked for alone.
+    behind = CAUSE_TABLES & tables_of_levels(options.levels, details=True)
+    tables, lacking = level_tables(sides, wanted | behind, options.names, options.shapes, options.confidence)
     lacking = tuple(one for one in lacking if one.table in wanted)
     parts, strict = (
         _parts(tables[STEP_PARTS.name], sides, options.confidence) if STEP_PARTS.name in tables else ((), {})

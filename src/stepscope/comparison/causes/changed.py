@@ -12,12 +12,13 @@ Row = dict[str, Any]
 _MOST: Final = 0.75
 #: Calls or times per call that differ by less than this share are the same.
 _SAME: Final = 0.02
-#: Share of the base's time whose rows must have changed by one factor for that to be said of all, and how near.
+#: Share of the base's time whose rows must have changed by one factor for that to be said of all, how near; rows.
 _ALL: Final = 0.9
 _NEAR: Final = 0.04
+_SEVERAL: Final = 3
 #: Names listed of a group, at most, and characters of each.
-_NAMED: Final = 3
-_LONG: Final = 60
+_NAMED: Final = 2
+_LONG: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def common_factor(rows: Sequence[Row]) -> float | None:
     base = sum(row["base_ns"] for row in rows)
     both = [row for row in rows if row["base_ns"] and row["new_ns"] and _alike(row["base_count"], row["new_count"])]
     kept = sum(row["base_ns"] for row in both)
-    if len(both) < _NAMED or kept < _ALL * base:
+    if len(both) < _SEVERAL or kept < _ALL * base:
         return None
     factor = sum(row["new_ns"] for row in both) / kept
     near = sum(row["base_ns"] for row in both if abs(row["new_ns"] / row["base_ns"] / factor - 1) <= _NEAR)

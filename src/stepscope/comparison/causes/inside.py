@@ -28,6 +28,12 @@ _ALLOCATING: Final = ("malloc", "free", "hostalloc", "memcreate", "memmap")
 #: Operators that make the host wait for a value.
 _READING: Final = ("aten::item", "aten::_local_scalar_dense", "aten::nonzero", "aten::is_nonzero")
 
+#: Share of the time that kernels of both sides must have for them to be named, of so many on either side; else classes
+#: of kernels are, so many.
+_COMMON: Final = 0.1
+_SEVERAL: Final = 4
+_CLASSES: Final = 3
+
 
 def inside(part: str, tables: Mapping[str, Table], diff_ns: int) -> str:
     """What of a part differs, in words; empty if nothing stands out.
@@ -61,6 +67,8 @@ def kernels_words(rows: Sequence[Row], calls: str) -> str:
     factor = common_factor(rows)
     if factor is not None:
         return f"all of it × {factor:.2f}"
+    if _other_names(rows):
+        return _by_class(rows)
     found = decisive_group(rows, (_kernel, _operator, _class, lambda _: "all"))
     if found is None or found.name == "all":
         first = grouped(rows, _class)[:2]
@@ -70,6 +78,27 @@ def kernels_words(rows: Sequence[Row], calls: str) -> str:
     if around and (common_factor(around[0].rows) is not None or len(around[0].rows) == len(found.rows)):
         return _words(around[0], calls)
     return _words(found, calls)
+
+
+def _other_names(rows: Sequence[Row]) -> bool:
+    """Whether hardly any of the time is in kernels of both sides, as between vendors."""
+    both = sides = 0.0
+    if min(len({_kernel(row) for row in rows if row[side]}) for side in ("base_ns", "new_ns")) < _SEVERAL:
+        return False
+    for group in grouped(rows, _kernel):
+        base, new = group.total("base_ns"), group.total("new_ns")
+        sides += base + new
+        both += base + new if base and new else 0
+    return both < _COMMON * sides
+
+
+def _by_class(rows: Sequence[Row]) -> str:
+    """Classes of kernels of which no names meet: `hardly any kernel in common: gemm × 3.2, attention × 3.4`."""
+    said = []
+    for group in grouped(rows, _class)[:_CLASSES]:
+        base, new = group.total("base_ns"), group.total("new_ns")
+        said.append(f"{group.name} × {new / base:.2f}" if base and new else f"{group.name} {'new' if new else 'gone'}")
+    return f"hardly any kernel in common: {', '.join(said)}"
 
 
 def _words(group: RowGroup, calls: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -41,6 +42,7 @@ PER_CALL: Final = TableSchema(
         ns("new_host_ns", "The same of the new one.", nullable=True),
     ),
 )  # fmt: skip
+_BRACKETS: Final = re.compile(r"\[([^][]*)\]")
 Kind = Literal["operator", "kernel"]
 _KERNELS: Final = """
 SELECT coalesce(k.op_type, k.name) AS name, count(*) AS calls, sum(coalesce(k.dur, 0)) AS total,
@@ -48,7 +50,7 @@ SELECT coalesce(k.op_type, k.name) AS name, count(*) AS calls, sum(coalesce(k.du
 FROM kernels k WHERE k.kind = 'compute' GROUP BY 1
 """
 _SHAPES: Final = """
-SELECT n.name, string_agg(DISTINCT i.shapes, '|' ORDER BY i.shapes) AS shapes
+SELECT n.name, list(DISTINCT i.shapes) AS shapes
 FROM spans s JOIN names n USING (name_id) JOIN op_inputs i ON i.event = s.id
 WHERE s.category = 'op' AND i.shapes IS NOT NULL GROUP BY 1
 """
@@ -66,7 +68,7 @@ class SideCalls:
 
     device: MeasuredSums | None
     host: MeasuredSums | None = None
-    shapes: str = ""
+    shapes: frozenset[str] = frozenset()
 
     @property
     def calls(self) -> int:
@@ -118,16 +120,22 @@ def _operators(trace: Trace) -> dict[str, SideCalls]:
     except MissingInputError:
         return {}
     groups = Groups.by(calls.name)
-    shapes = {row["name"]: row["shapes"] for row in trace.rows(_SHAPES)}
+    shapes = {row["name"]: frozenset(map(_dimensions, row["shapes"])) for row in trace.rows(_SHAPES)}
     measured = [
         [MeasuredSums(*row) for row in zip(groups.count.tolist(), groups.sum(values).tolist(),
                                        np.bincount(groups.index, values.astype(np.float64) ** 2).tolist(), strict=True)]
         for values in (calls.total_device_ns, calls.dur)
     ]  # fmt: skip
     return {
-        name or "": SideCalls(device if calls.device else None, host, shapes.get(name, ""))
+        name or "": SideCalls(device if calls.device else None, host, shapes.get(name, frozenset()))
         for name, device, host in zip(texts(trace, calls.name[groups.first]), *measured, strict=True)
     }
+
+
+def _dimensions(shapes: str) -> str:
+    """Shapes as one text however they are written: `[[2, 8], []]` of PyTorch is `2,8;` of Ascend."""
+    inputs = _BRACKETS.findall(shapes) if "[" in shapes else shapes.split(";")
+    return ";".join(filter(None, (re.sub(r"[^0-9,]", "", one) for one in inputs)))
 
 
 def _row(key: tuple[Kind, str], base: SideCalls, new: SideCalls, confidence: float) -> tuple[object, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from stepscope.model.amounts import NONE, percent
 from stepscope.reports.blocks import Heading
 from stepscope.reports.units import Scale
@@ -17,6 +20,11 @@ def certain_words(half: float | None, diff: int, one: Scale) -> str:
     if half is None:
         return NONE
     return one.write(round(half)) if abs(diff) > half else f"({one.write(round(half))})"
+
+
+def row_half(row: Mapping[str, Any]) -> float | None:
+    """Half of the interval of a row's difference; None where it has none."""
+    return None if row.get("low_ns") is None else (row["high_ns"] - row["low_ns"]) / 2
 
 
 def beside_headings(what: str, one: Scale, whole: str) -> tuple[Heading, ...]:

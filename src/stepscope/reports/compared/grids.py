@@ -15,6 +15,7 @@ from stepscope.reports.compared.cells import (
     certain_heading,
     certain_words,
     ratio_words,
+    row_half,
     signed,
 )
 from stepscope.reports.compared.kernel_grid import TABLE, kernel_grid
@@ -61,11 +62,6 @@ def parts_grid(comparison: Comparison) -> tuple[Block, ...]:
     return (Grid((*beside_headings("part", one, name), certain_heading(one)), tuple(rows), table="step_parts"),)
 
 
-def row_half(row: Mapping[str, Any]) -> float | None:
-    """Half of the interval of a row's difference; None where it has none."""
-    return None if row["low_ns"] is None else (row["high_ns"] - row["low_ns"]) / 2
-
-
 def _step_certain(comparison: Comparison, one: Scale) -> str:
     """The same of the step."""
     found = next((each for each in comparison.metrics if each.name == "step_time"), None)
@@ -81,11 +77,15 @@ def phases_grid(comparison: Comparison) -> tuple[Block, ...]:
     largest = max((max(row["base_ns"], row["new_ns"]) for row in listed), default=0)
     one = time_scale([largest])
     rows = [
-        beside_row(f"{_words(row['phase'])}, {row['kind']}", row["base_ns"], row["new_ns"], one, whole)
+        (
+            *beside_row(f"{_words(row['phase'])}, {row['kind']}", row["base_ns"], row["new_ns"], one, whole),
+            certain_words(row_half(row), row["diff_ns"], one),
+        )
         for row in listed
         if max(row["base_ns"], row["new_ns"]) >= _LEAST * max(whole, 1)
     ]
-    return (Grid(beside_headings("phase", one, _whole(comparison)), tuple(rows), table="step_phases"),) if rows else ()
+    headings = (*beside_headings("phase", one, _whole(comparison)), certain_heading(one))
+    return (Grid(headings, tuple(rows), table="step_phases"),) if rows else ()
 
 
 def findings_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:

@@ -7,7 +7,14 @@ from typing import Any, Final
 
 from stepscope.model.kernel_names import classify
 from stepscope.reports.blocks import Grid, Heading
-from stepscope.reports.compared.cells import beside_headings, beside_row, calls_words
+from stepscope.reports.compared.cells import (
+    beside_headings,
+    beside_row,
+    calls_words,
+    certain_heading,
+    certain_words,
+    row_half,
+)
 from stepscope.reports.text import visible
 from stepscope.reports.units import Scale, time_scale
 
@@ -24,12 +31,16 @@ class _Pair:
     def __init__(self) -> None:
         self.base_ns = self.new_ns = 0
         self.base_count = self.new_count = 0.0
+        self.half: float | None = 0.0
 
     def add(self, one: dict[str, Any]) -> None:
         self.base_ns += one["base_ns"]
         self.new_ns += one["new_ns"]
         self.base_count += one["base_count"]
         self.new_count += one["new_count"]
+        half = row_half(one)
+        # What rows of one kernel vary by may add up, as when all of them run on a slower clock.
+        self.half = None if half is None or self.half is None else self.half + half
 
     @property
     def there(self) -> tuple[bool, bool]:
@@ -79,9 +90,13 @@ def _scale(pairs: Iterable[_Pair]) -> Scale:
 
 def _cells(name: str, pair: _Pair, one: Scale, whole: int) -> tuple[str, ...]:
     counts = (calls_words(pair.base_count), calls_words(pair.new_count))
-    return (*beside_row(name, pair.base_ns, pair.new_ns, one, whole, pair.there), *counts)
+    sure = certain_words(pair.half, pair.new_ns - pair.base_ns, one)
+    return (*beside_row(name, pair.base_ns, pair.new_ns, one, whole, pair.there), sure, *counts)
 
 
 def _grid(caption: str, one: Scale, rows: tuple[tuple[str, ...], ...], hidden: int) -> Grid:
-    heads = (*beside_headings(caption, one, "compute"), Heading("calls", rank=4), Heading("new", rank=4))
+    heads = (
+        *beside_headings(caption, one, "compute"), certain_heading(one), Heading("calls", rank=4),
+        Heading("new", rank=4),
+    )  # fmt: skip
     return Grid(heads, rows, caption, hidden, TABLE, whole=True)

@@ -8,7 +8,16 @@ from typing import Any, Final
 from stepscope.comparison.result import Comparison
 from stepscope.model.amounts import NONE, percent, quantity
 from stepscope.reports.blocks import Block, Grid, Heading, Section
-from stepscope.reports.compared.cells import beside_headings, beside_row, calls_words, ratio_words, signed
+from stepscope.reports.compared.cells import (
+    beside_headings,
+    beside_row,
+    calls_words,
+    certain_heading,
+    certain_words,
+    ratio_words,
+    row_half,
+    signed,
+)
 from stepscope.reports.text import visible
 from stepscope.reports.units import Scale, time_scale
 
@@ -39,7 +48,7 @@ def communication_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
         rows.append(_cells(visible(each["name"]), each, one, whole))
         tasks = [task for task in listed if task["name"] == each["name"] and task["task"] is not None]
         rows += [_cells(f"  {visible(task['task'])}", task, one, whole) for task in tasks]
-    what = beside_headings("collective", one, "communication")
+    what = (*beside_headings("collective", one, "communication"), certain_heading(one))
     return _grid((*what, *_CALLS), rows, "communication", max(0, len(collectives) - top))
 
 
@@ -87,7 +96,8 @@ def _host(comparison: Comparison, top: int) -> tuple[Block, ...]:
     one = _scale(listed[:top])
     whole = sum(each["base_self_ns"] for each in listed)
     rows = [_cells(visible(each["name"]), each, one, whole) for each in listed[:top]]
-    return _grid((*beside_headings("operator", one, "host time"), *_CALLS), rows, "api", max(0, len(listed) - top))
+    headings = (*beside_headings("operator", one, "host time"), certain_heading(one), *_CALLS)
+    return _grid(headings, rows, "api", max(0, len(listed) - top))
 
 
 def _allocations(comparison: Comparison, top: int) -> tuple[Block, ...]:
@@ -95,14 +105,14 @@ def _allocations(comparison: Comparison, top: int) -> tuple[Block, ...]:
     whole = sum(each["base_bytes"] for each in listed)
     headings = (
         Heading("operator", number=False), *(Heading(text) for text in ("base", "new", "diff")),
-        Heading("ratio", rank=2), Heading("of allocations", rank=3), *_CALLS,
+        Heading("ratio", rank=2), Heading("of allocations", rank=3), Heading("±", rank=1), *_CALLS,
     )  # fmt: skip
     rows = [
         (
             visible(each["name"]), quantity(each["base_bytes"], "bytes"), quantity(each["new_bytes"], "bytes"),
             signed(quantity(each["diff_bytes"], "bytes")),
             ratio_words(each["base_bytes"], each["new_bytes"], _there(each)),
-            signed(percent(each["diff_bytes"] / whole)) if whole else "",
+            signed(percent(each["diff_bytes"] / whole)) if whole else "", _bytes_half(each),
             calls_words(each["base_count"]), calls_words(each["new_count"]),
         )
         for each in listed[:top]
@@ -122,10 +132,19 @@ def _there(each: dict[str, Any]) -> tuple[bool, bool]:
     return bool(each["base_count"]), bool(each["new_count"])
 
 
+def _bytes_half(each: dict[str, Any]) -> str:
+    """Half of the interval of a difference of bytes; in brackets where the difference is within it."""
+    if each["low_bytes"] is None:
+        return NONE
+    words = quantity((each["high_bytes"] - each["low_bytes"]) / 2, "bytes")
+    return words if each["sure"] or not each["diff_bytes"] else f"({words})"
+
+
 def _cells(name: str, each: dict[str, Any], one: Scale, whole: int) -> tuple[str, ...]:
     there = (bool(each["base_count"] or each["base_ns"]), bool(each["new_count"] or each["new_ns"]))
     counts = [calls_words(count) if count else NONE for count in (each["base_count"], each["new_count"])]
-    return (*beside_row(name, each["base_ns"], each["new_ns"], one, whole, there), *counts)
+    sure = (certain_words(row_half(each), each["diff_ns"], one),) if "low_ns" in each else ()
+    return (*beside_row(name, each["base_ns"], each["new_ns"], one, whole, there), *sure, *counts)
 
 
 def _grid(headings: tuple[Heading, ...], rows: Sequence[tuple[str, ...]], table: str, hidden: int) -> tuple[Block, ...]:
