@@ -30,6 +30,7 @@ MODULES: Final[tuple[str, ...]] = (
     "communication.collectives",
     "communication.collective_calls",
     "communication.links",
+    "communication.packet_sizes",
     "kernels.roofline",
     "kernels.mfu",
     "kernels.tensor_cores",

@@ -107,6 +107,13 @@ BESIDES: Final = (
         ("total_ns", "share", "count", "bytes", "bandwidth", "wait_ns"),
         rows=8,
     ),
+    View(
+        "packet_sizes",
+        "Packets by link and size",
+        ("link", "packet_bytes"),
+        ("total_ns", "count", "bytes", "bandwidth"),
+        rows=5,
+    ),
     View("copies", "Copies", columns=("total_ns", "share", "count", "bytes", "bandwidth", "blocked_ns"), rows=5),
     View(
         "synchronisations",

@@ -36,11 +36,13 @@ from numpy.typing import NDArray
 
 from stepscope.model.amounts import quantity
 from stepscope.model.events.change import Change, scaled_each
+from stepscope.rules.communication.small_packets import RDMA_CLASS
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.communication.communication import CollectiveCalls
 from stepscope.signals.communication.links import Bandwidths, Link, bandwidth, large, link
+from stepscope.signals.communication.packets import moved
 from stepscope.signals.shared.job import platform
 from stepscope.signals.shared.step_columns import longest
 
@@ -80,13 +82,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"Collectives of up to {quantity(int(found.calls.bytes.max()), 'bytes')} reach a bus bandwidth of "
         f"{reached}; over {way.name}, {quantity(way.usual, 'bytes/s')} are usual and {quantity(least, 'bytes/s')} "
         f"the least to expect{apart}.",
-        actions=({"npu": _NPU, "rocm": _ROCM}.get(s(platform), _CUDA), _LESS),
+        actions=(*_remote(s), {"npu": _NPU, "rocm": _ROCM}.get(s(platform), _CUDA), _LESS),
         change=_faster(found, way),
         confidence=0.9 if known else 0.5,
         events=longest(found.calls.event, found.calls.transfer),
         rows=({"table": "collectives", "where": {"name": str(found.calls.name[0])}},),
         numbers={bandwidth.name: rate, "usual": way.usual, "least": least},
     )
+
+
+def _remote(s: Signals) -> tuple[Action, ...]:
+    """Where RDMA moved data, its class decides whether switches lose packets."""
+    parts = s.maybe(moved)
+    return (RDMA_CLASS,) if parts is not None and parts.by("RDMA").bytes.size else ()
 
 
 def _faster(found: Bandwidths, way: Link) -> Change:

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts, figures
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.communication.small_packets import RDMA_CLASS
+from stepscope.signals import Signals
+from stepscope.signals.communication import packets
+from stepscope.signals.communication.packets import MovedOperations
+from stepscope.signals.shared import job
+from support import Facts
+
+
+def given(*operations: tuple[str, float, float], step: int = 100_000_000) -> dict[object, object]:
+    """Operations by transport, MB and GB/s, in one step."""
+    kinds, sizes, rates = (np.array(column) for column in zip(*operations, strict=True))
+    ns = sizes * 1e6 / rates
+    return {packets.moved: MovedOperations(kinds, sizes * 1e6, ns, ns, 1), job.step_ns: step}
+
+
+LARGE = ("SDMA", 160.0, 16.0)
+
+
+def test_small_and_slow_ones_are_found() -> None:
+    (draft,) = drafts("COM010", given(LARGE, *[("SDMA", 8.0, 4.0)] * 2))
+    assert {"66.7", "16.0 MB", "8.00 MB", "4.00 GB/s", "16.0 GB/s"} & set(figures(draft.summary))
+    assert "RDMA" not in draft.summary
+    assert draft.taken_ns == 4_000_000
+    assert draft.change is None
+
+
+def test_without_large_ones_the_usual_rate_of_a_link_counts() -> None:
+    assert len(drafts("COM010", given(("SDMA", 15.9, 8.9)))) == 0
+    assert len(drafts("COM010", given(("SDMA", 15.9, 5.0)))) == 1
+    assert drafts("COM010", given(("SDMA", 16.0, 5.0))) == []  # not small
+    assert drafts("COM010", given(("RDMA", 0.9, 0.1))) == []  # what the adapter gives is not known
+
+
+def test_few_quick_or_cheap_ones_are_not_reported() -> None:
+    assert drafts("COM010", given(*[LARGE] * 9, *[("SDMA", 8.0, 2.0)] * 2)) == []  # 2 of 11
+    assert len(drafts("COM010", given(*[LARGE] * 8, *[("SDMA", 8.0, 2.0)] * 2))) == 1
+    assert drafts("COM010", given(LARGE, *[("SDMA", 8.0, 8.0)] * 2)) == []  # half of the rate of large ones
+    assert drafts("COM010", given(LARGE, ("SDMA", 8.0, 4.1))) == []  # 1.95 % of the step
+
+
+def test_large_transfers_by_rdma_must_come_near_the_rate_of_an_adapter() -> None:
+    (draft,) = drafts("COM010", given(("RDMA", 20.0, 4.9)))
+    assert draft.actions[0] is RDMA_CLASS
+    assert drafts("COM010", given(("RDMA", 20.0, 5.0))) == []
+    assert drafts("COM010", given(("RDMA", 5.0, 4.9))) == []  # 1 % of the step
+
+
+def test_other_recordings_have_no_such_sums() -> None:
+    with pytest.raises(MissingInputError, match="SDMA"):
+        Signals.of(Facts().trace())(packets.moved)
+
+
+def test_sums_are_read_per_operation_and_transport() -> None:
+    facts = Facts()
+    subject = "collective hcom_allReduce__1_0_1@123"
+    for step in ("5", "6"):
+        for metric, value in (("Transit Size(MB)", 8.0), ("Transit Time(ms)", 2.0)):
+            for transport in ("SDMA", "HCCS"):
+                facts.row("recorded", source="bandwidth", step=step, subject=f"{subject} {transport}", metric=metric,
+                          value=value)  # fmt: skip
+        facts.row("recorded", source="communication", step=step, subject=subject, metric="Transit Time(ms)", value=0.5)
+    facts.row("recorded", source="bandwidth", step="5", subject="collective Total Op Info SDMA",
+              metric="Transit Size(MB)", value=99.0)  # fmt: skip
+    found = Signals.of(facts.trace())(packets.moved)
+    assert found.transport.tolist() == ["SDMA", "SDMA"]
+    assert found.bytes.tolist() == [8e6, 8e6]
+    assert found.rate == 4e9
+    assert found.steps == 2
+    assert found.ns_per_step == 500_000
