@@ -7,7 +7,8 @@ import json
 import pytest
 from tests.cluster.job_support import job
 
-from stepscope.cluster.groups_file import GivenGroup, read_groups
+from stepscope.analyses.communication.given_groups import GivenGroup
+from stepscope.cluster.groups_file import read_groups
 from stepscope.cluster.parallel_groups import parallel_groups
 from stepscope.cluster.part import GroupPart
 from stepscope.model.errors import UserError

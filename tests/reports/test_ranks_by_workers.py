@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stepscope.analyses.communication.given_groups import GivenGroup
 from stepscope.cluster.rank_parts import PARTS
 from stepscope.ingest import Options, open_trace
 from stepscope.ingest.workers import Workers, processes
@@ -85,6 +86,19 @@ def test_the_report_is_the_same(opened, here, kept):
 def test_a_part_of_the_report_is_the_same(opened, kept, options):
     options = ReportOptions(strict=True, page=True, **options)
     same(build_report(opened, options), build_report(opened, replace(options, workers=kept)))
+
+
+def test_stated_pipelines_say_who_is_held_against_whom(opened, kept):
+    """Rank 2 is slow; stated to be the first stage of the second pipeline, it is held against rank 0 alone."""
+    stated = (GivenGroup("pipeline", (0, 1), ""), GivenGroup("pipeline", (2, 3), ""))
+    options = ReportOptions(strict=True, tables=("slow_ranks",), groups=stated)
+    told = build_report(opened, options)
+    same(told, build_report(opened, replace(options, workers=kept)))
+    rows = {row["rank"]: row for row in told.tables["slow_ranks"].records()}
+    assert [rows[rank]["stage"] for rank in range(4)] == [0, 1, 0, 1]
+    assert rows[2]["compute_ratio"] == rows[2]["compute_ns"] / rows[0]["compute_ns"]
+    [unstated] = {row["stage"] for row in build_report(opened, replace(options, groups=())).rows("slow_ranks")}
+    assert unstated is None
 
 
 def test_a_rank_or_step_that_is_not_there_is_an_error(opened, kept):

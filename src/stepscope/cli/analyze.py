@@ -25,7 +25,7 @@ from stepscope.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from stepscope.cluster.groups_file import GivenGroup
+    from stepscope.analyses.communication.given_groups import GivenGroup
     from stepscope.ingest.workers import MakeWorkers
     from stepscope.model.trace import Trace
     from stepscope.reports.report import Report

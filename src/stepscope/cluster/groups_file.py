@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from stepscope.analyses.communication.given_groups import GivenGroup
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 
@@ -14,21 +14,6 @@ from stepscope.model.suggest import choose
 PARALLELISMS: Final = ("data", "tensor", "pipeline", "expert", "context", "model", "embedding", "world")
 _LIKE: Final = 'write a list such as [{"parallelism": "tensor", "ranks": [0, 1]}]; see docs/cluster.md'
 _KEYS: Final = {"parallelism", "ranks", "group"}
-
-
-@dataclass(frozen=True, slots=True)
-class GivenGroup:
-    """A group as stated.
-
-    Attributes:
-        parallelism: One of `PARALLELISMS`.
-        ranks: Its ranks, ascending; empty if the name alone tells.
-        group: Its recorded name; empty if the ranks alone tell.
-    """
-
-    parallelism: str
-    ranks: tuple[int, ...]
-    group: str
 
 
 def read_groups(path: Path) -> tuple[GivenGroup, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stepscope.analyses.communication.given_groups import GivenGroup
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.cluster.clocks import Clocks
 from stepscope.cluster.critical.chosen import StepLengths
 from stepscope.cluster.critical.rank_path import RankPath
 from stepscope.cluster.group_steps import StepSums
-from stepscope.cluster.groups_file import GivenGroup
 from stepscope.cluster.messages import MessageKey
 from stepscope.cluster.operator_ranks import OperatorSums
 from stepscope.cluster.part import GroupPart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.cluster.groups_file import GivenGroup
+from stepscope.analyses.communication.given_groups import GivenGroup, given_for
 from stepscope.cluster.job import JobGroup, JobParts
 from stepscope.model.schema import Column, TableSchema, count, flag, size, text
 from stepscope.model.table import Table
@@ -38,7 +38,7 @@ def parallel_groups(job: JobParts) -> Table:
     """The groups, those with most calls first."""
     rows = [_row(group, job) for group in job.groups.values()]
     rows += [
-        _unrecorded(one, job) for one in job.given if one.ranks and not any(_is(one, row[0], row[5]) for row in rows)
+        _unrecorded(one, job) for one in job.given if one.ranks and not any(one.is_that(row[0], row[5]) for row in rows)
     ]
     # The group of all ranks averages gradients only if no other one is there for that.
     if any(row[1:3] == ("data", "name") for row in rows):
@@ -54,7 +54,7 @@ def _row(group: JobGroup, job: JobParts) -> tuple[object, ...]:
     world = max((recording.world_size or 0 for recording in job.recordings.values()), default=0)
     words = f"{group.description} {group.name}"
     parallelism, by = _parallelism(words, group.kinds, size, world or len(job.recordings))
-    stated = next((one for one in job.given if _is(one, group.name, members)), None)
+    stated = given_for(job.given, group.name, members)
     if stated is not None:
         parallelism, by = stated.parallelism, "file"
     whole = here == (size or len(members))
@@ -63,12 +63,6 @@ def _row(group: JobGroup, job: JobParts) -> tuple[object, ...]:
         group.name, parallelism, by, group.description, size, list(members), here, number, across, sorted(group.kinds),
         group.calls, group.bytes,
     )  # fmt: skip
-
-
-def _is(given: GivenGroup, name: object, ranks: object) -> bool:
-    """Whether a recorded group is the one that the user states: by its name and ranks, as far as these are stated."""
-    same = not given.ranks or (isinstance(ranks, (list, tuple)) and tuple(sorted(ranks)) == given.ranks)
-    return same and given.group in ("", name)
 
 
 def _unrecorded(given: GivenGroup, job: JobParts) -> tuple[object, ...]:

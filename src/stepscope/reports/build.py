@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from stepscope.analyses.communication.collective_transfers import calls_of
+from stepscope.analyses.communication.given_groups import given_groups
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.shared.job_size import JobSize
 from stepscope.cluster.critical.chosen import ask_step, asked_step, step_lengths
@@ -114,6 +115,7 @@ def _ranks_here(
             options.progress(f"rank {rank}: {name}", next(done), total)
 
         one = trace.rank(rank)
+        one.state(given_groups, options.groups)
         one.state(asked_step, ask_step(job.lengths, ranks, options.steps))
         question = Question.of(one, steps[rank] if options.steps else None, options.strict, parts=needed)
         yield question.result(wanted, look, bool(options.tables), said)
@@ -152,7 +154,7 @@ def _ranks_by_workers(
                 rank, trace.opening(rank), size, job.collectives.part(job.called[rank]),
                 tuple(analysis.name for analysis in wanted), bool(options.tables),
                 chosen[rank] if options.steps else None, None if options.tables else options.rules, options.strict,
-                needed, ask_step(job.lengths, left, options.steps),
+                needed, ask_step(job.lengths, left, options.steps), options.groups,
             )
             for rank in left
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stepscope.cluster.groups_file import GivenGroup
+from stepscope.analyses.communication.given_groups import GivenGroup
 from stepscope.ingest.workers import MakeWorkers
 from stepscope.model.amounts import listed
 from stepscope.model.errors import UserError

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from stepscope.analyses.communication.given_groups import GivenGroup, given_groups
 from stepscope.signals import Signals
 from stepscope.signals.communication.layout import ParallelSizes, layout
 from stepscope.signals.communication.parallelism import parallelism_named
@@ -19,6 +20,7 @@ def told(
     groups: Mapping[str, list[int]] | None = None,
     called: tuple[str, ...] = ("all_reduce",),
     world: int | None = 4,
+    given: tuple[GivenGroup, ...] = (),
 ) -> ParallelSizes:
     facts = Facts()
     facts.step(1, 0, 1_000)
@@ -27,7 +29,9 @@ def told(
     for n, kind in enumerate(called):
         event = facts.kernel("ncclKernel", 100 * n, 50, kind="comm")
         facts.row("collectives", event=event, group=next(iter(groups or {"default": 0})), collective=kind)
-    return Signals.of(facts.trace(world_size=world, attributes=dict(attributes or {})))(layout)
+    trace = facts.trace(world_size=world, attributes=dict(attributes or {}))
+    trace.state(given_groups, given)
+    return Signals.of(trace)(layout)
 
 
 def test_recorded_sizes() -> None:
@@ -42,6 +46,14 @@ def test_recorded_sizes() -> None:
 def test_names_of_groups() -> None:
     found = told(groups={"default_pg": ALL, "dp_cp": [0, 2], "tp": [0, 1]})
     assert (found.data, found.tensor, found.replicas) == (2, 2, 2)
+
+
+def test_stated_groups_count_more_than_names() -> None:
+    found = told(
+        groups={"default_pg": ALL, "dp": [0, 2]},
+        given=(GivenGroup("context", (), "dp"), GivenGroup("tensor", (0, 1), "")),
+    )
+    assert (found.context, found.tensor, found.data) == (2, 2, None)
 
 
 def test_one_group_of_all_ranks_holds_replicas() -> None:

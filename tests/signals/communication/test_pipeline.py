@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.analyses.communication.given_groups import GivenGroup, given_groups
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
 from stepscope.signals.communication import pipeline
@@ -62,3 +63,35 @@ def test_ranks_are_those_of_the_group_or_else_of_its_calls(description: str, ran
 def test_what_is_no_pipeline(calls: tuple[tuple[str, int, int | None], ...], world: int, description: str) -> None:
     with pytest.raises(MissingInputError, match="pipeline"):
         job(*calls, world=world, description=description)(pipeline.stage)
+
+
+EXCHANGES = (("send_recv", 150_000, 1000), ("send_recv", 10_000, 1000))
+
+
+@pytest.mark.parametrize(
+    ("stated", "description", "ranks"),
+    [
+        (GivenGroup("pipeline", (0, 7), ""), "", (0, 7)),  # neither name nor ranks are recorded
+        (GivenGroup("pipeline", (), "g"), "cp", (0, 4)),  # the name says something else
+        (GivenGroup("pipeline", (0, 4), ""), "", (0, 4)),
+    ],
+)
+def test_a_pipeline_is_what_users_state_to_be_one(stated: GivenGroup, description: str, ranks: tuple[int, ...]) -> None:
+    signals = job(*EXCHANGES, world=8, description=description)
+    signals.trace.state(given_groups, (stated,))
+    found = signals(pipeline.stage)
+    assert (found.ranks, found.position, found.bubble_ns) == (ranks, 0, 140_000)
+
+
+def test_what_users_state_to_be_something_else_is_no_pipeline() -> None:
+    signals = job(*EXCHANGES, description="pp")
+    signals.trace.state(given_groups, (GivenGroup("context", (), "g"),))
+    with pytest.raises(MissingInputError, match="pipeline"):
+        signals(pipeline.stage)
+
+
+def test_a_stated_pipeline_of_other_ranks_says_nothing_of_this_one() -> None:
+    signals = job(*EXCHANGES, world=8)
+    signals.trace.state(given_groups, (GivenGroup("pipeline", (1, 5), ""),))
+    assert signals(pipeline.given_pipe) == ()
+    assert signals.maybe(pipeline.stage) is None

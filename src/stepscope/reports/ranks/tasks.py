@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from stepscope.analyses.communication.collective_transfers import calls_of, matching
+from stepscope.analyses.communication.given_groups import GivenGroup, given_groups
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.analyses.registry import analyses
 from stepscope.analyses.shared.job_size import JobSize, job_size, used_devices
@@ -65,6 +66,7 @@ class RankTask:
         strict: Let unexpected errors through.
         parts: What tables about all ranks need of it, by name.
         path_step: What is asked about the critical path; None for nothing.
+        given: Groups that the user states.
     """
 
     rank: int
@@ -78,6 +80,7 @@ class RankTask:
     strict: bool
     parts: tuple[str, ...] = ()
     path_step: AskedStep | None = None
+    given: tuple[GivenGroup, ...] = ()
 
 
 def survey(task: tuple[int, Callable[[], Trace]]) -> Survey:
@@ -94,6 +97,7 @@ def analyse(task: RankTask) -> RankResult:
         trace.state(job_size, task.job)
         trace.state(matching, task.collectives)
         trace.state(asked_step, task.path_step)
+        trace.state(given_groups, task.given)
         known = analyses()
         question = Question.of(trace, task.steps, task.strict, threads=1, parts=task.parts)
         diagnosing = None if task.rules is None else Diagnosing(task.rules, task.strict)

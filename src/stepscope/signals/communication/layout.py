@@ -7,12 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.analyses.communication.given_groups import given_for, given_groups
 from stepscope.signals.communication.parallelism import parallelism_named
 from stepscope.signals.communication.process_groups import world_size
 from stepscope.signals.signal import Signals, signal
 
 _GROUPS_SQL: Final = """
-SELECT "group", coalesce(any_value(description), '') AS description, coalesce(max(size), max(len(ranks))) AS size
+SELECT "group", coalesce(any_value(description), '') AS description, coalesce(max(size), max(len(ranks))) AS size,
+    coalesce(any_value(ranks), []) AS ranks
 FROM groups GROUP BY 1
 """
 _CALLED_SQL: Final = 'SELECT DISTINCT "group", collective FROM collectives'
@@ -70,14 +72,18 @@ def layout(s: Signals) -> ParallelSizes:
 
 def _by_groups(s: Signals, world: int | None) -> dict[str, int]:
     found: dict[str, int] = {}
-    unknown = False
+    unknown, stated_groups = False, s.trace.whole.once(given_groups)
     for row in s.trace.rows(_GROUPS_SQL):
-        kind = parallelism_named(f"{row['description']} {row['group']}")
+        stated = given_for(stated_groups, row["group"], row["ranks"])
+        kind = stated.parallelism if stated else parallelism_named(f"{row['description']} {row['group']}")
         size = row["size"]
         if kind in _RECORDED and size:
             found[kind] = max(found.get(kind, 1), size)
         elif (size or 0) > 1 and size != world:
             unknown = True
+    for one in stated_groups:
+        if one.parallelism in _RECORDED and s.rank in one.ranks:
+            found[one.parallelism] = max(found.get(one.parallelism, 1), len(one.ranks))
     if found.get("data"):
         # Megatron's groups of data parallelism include those that share a sequence.
         return {kind: size for kind, size in found.items() if kind != "context"}

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.communication.given_groups import GivenGroup, given_for, given_groups
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.signals.communication.communication import P2P, CollectiveCalls, calls
@@ -73,13 +74,13 @@ class StageTimes:
 @signal()
 def between_stages(s: Signals) -> tuple[CollectiveCalls, Mapping[str, tuple[int, ...]]]:
     """Sends and receives between the stages of a pipeline of a training job, with the ranks of each such group."""
-    found = s(calls)
-    groups = _groups(s)
+    found, groups, pipe = s(calls), _groups(s), s(given_pipe)
+    stated = s.trace.whole.once(given_groups)
     attentions = int(s.trace.scalar(_ATTENTION_SQL) or 0)
     of_pipeline = {
         group: ranks
         for group in np.unique(found.group).tolist()
-        if (ranks := _stages(group, groups, found, attentions)) is not None
+        if (ranks := _stages(group, groups, found, attentions, (stated, pipe))) is not None
     }
     mine = found.where(np.isin(found.name, P2P) & np.isin(found.group, list(of_pipeline)))
     if not mine.event.size or s.maybe(infers):
@@ -121,6 +122,13 @@ def stage(s: Signals) -> StageTimes:
     )
 
 
+@signal()
+def given_pipe(s: Signals) -> tuple[int, ...]:
+    """The ranks of the pipeline that the user states the rank to be in, by stage; empty if none is stated."""
+    stated = s.trace.whole.once(given_groups)
+    return next((one.ranks for one in stated if one.parallelism == "pipeline" and s.rank in one.ranks), ())
+
+
 def _groups(s: Signals) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Purpose and ranks of groups, by name."""
     found = {row["group"]: (row["description"] or "", tuple(row["ranks"] or ())) for row in s.trace.rows(_GROUPS_SQL)}
@@ -130,15 +138,26 @@ def _groups(s: Signals) -> dict[str, tuple[str, tuple[int, ...]]]:
     return found
 
 
-def _stages(group: str, groups: dict[str, Any], found: CollectiveCalls, attentions: int) -> tuple[int, ...] | None:
-    """The ranks of a group of stages, empty if not recorded; None for any other group."""
+def _stages(
+    group: str,
+    groups: dict[str, Any],
+    found: CollectiveCalls,
+    attentions: int,
+    given: tuple[tuple[GivenGroup, ...], tuple[int, ...]],
+) -> tuple[int, ...] | None:
+    """The ranks of a group of stages, empty if neither recorded nor stated; None for any other group."""
     description, ranks = groups.get(group, ("", ()))
+    stated, pipe = given
+    if (one := given_for(stated, group, ranks)) is not None:
+        return (tuple(ranks) or one.ranks) if one.parallelism == "pipeline" else None
     told = f"{description} {group}"
     if _PIPELINE.search(told):
-        return tuple(ranks)
+        return tuple(ranks) or pipe
     if _OTHERS.search(told):
         return None
     kinds = set(found.name[found.group == group].tolist())
+    if pipe and set(pipe) <= set(ranks or pipe):
+        return pipe  # sends and receives in the group of all ranks are a pipeline's, too, where one is stated
     world = int(found.world[found.group == group].max(initial=-1))
     # A pair that does nothing else but send and receive is two neighbouring stages. Larger groups exchange all to all
     # by the same calls, and two ranks with half of the context each do so around the attention of every layer.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.signals.communication.cluster import collectives
-from stepscope.signals.communication.pipeline import bubbles, stage
+from stepscope.signals.communication.pipeline import bubbles, given_pipe, stage
 from stepscope.signals.signal import Signals, signal
 
 _NUMBERS_SQL: Final = "SELECT step, number FROM steps WHERE typical ORDER BY ts, step"
@@ -73,11 +73,12 @@ def rank_times(s: Signals) -> RankTimes:
     found = s.maybe(collectives)
     known = found is not None and bool(found.known.any())
     place = s.maybe(stage)
+    pipe = place.ranks if place is not None and place.position is not None else s(given_pipe)
     times = RankTimes(
         len(typical), mean("total_ns"), mean("compute_ns"), mean("exposed_comm_ns"), mean("exposed_copy_ns"),
         mean("idle_ns"),
-        pipe=place.ranks if place is not None and place.position is not None else (),
-        place=place.position if place is not None else None,
+        pipe=pipe,
+        place=pipe.index(s.rank) if pipe else None,
         absent=found is not None and bool(found.absent.any()),
     )  # fmt: skip
     # Where the stage is not known, nor is who does the same.
