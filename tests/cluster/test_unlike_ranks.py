@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests.cluster.job_support import calls, job, waiting
 
+from stepscope.analyses.communication.given_groups import GivenGroup
 from stepscope.analyses.communication.matching import STEP_KEYS, Matching
-from stepscope.cluster.groups_file import GivenGroup
+from stepscope.cluster.part import GroupPart
 from stepscope.cluster.slow_ranks import slow_ranks
 from stepscope.cluster.unlike import unknown_groups, unlike_steps
 from stepscope.reports.ranks.job_lines import job_lines
@@ -31,6 +32,28 @@ def by_order(rank, durations, steps):
 def test_ranks_recorded_alike_are_not_mentioned():
     parts = job([[5, 5]] * 3)
     parts.numbered = dict.fromkeys(range(3), frozenset({0, 1}))
+    assert job_lines(parts) == []
+
+
+@pytest.mark.parametrize(
+    ("ranks", "size", "code", "said"),
+    [
+        ((0, 1, 4), 8, "ranks-missing", "has 8 at least, and 5 are not given"),
+        ((0, 1, 4, 5), 0, "ranks-missing", "has 6 at least, and 3 are not given"),
+        ((0, 1, 2, 3), 0, "ranks-missing", "has 4 at least, and 1 are not given: 3"),
+        ((), 0, "ranks-unknown", "ranks 0 to 2 are at hand"),
+    ],
+)
+def test_ranks_at_hand_that_need_not_be_all_are_said_to_be(ranks, size, code, said):
+    """Where the number of ranks is not recorded, groups tell how many there are at least."""
+    group = GroupPart("0", "", ranks, size or len(ranks), ("all_reduce",), 2, 0)
+    parts = job([[5, 5]] * 3, groups={rank: [group] for rank in range(3)})
+    assert job_lines(parts) == []  # recorded: whose recordings are missing is said when they are opened
+    for rank, one in parts.recordings.items():
+        parts.recordings[rank] = replace(one, world_size=None)
+    assert said in codes(parts)[code].message
+    for rank, one in parts.recordings.items():
+        parts.recordings[rank] = replace(one, source="one file")
     assert job_lines(parts) == []
 
 

@@ -210,3 +210,28 @@ def test_a_draft_may_be_apart_from_what_its_rule_is_a_symptom_of() -> None:
     apart = replace(symptom, draft=replace(symptom.draft, apart_from=("CAUSE",)))
     assert [one.code for one in ranked([priced("CAUSE", 100_000), symptom], 0.01)] == ["CAUSE"]
     assert [one.code for one in ranked([priced("CAUSE", 100_000), apart], 0.01)] == ["CAUSE", "SYM"]
+
+
+def late(code: str, cost: int, *ranks: int, symptom_of: tuple[str, ...] = ()) -> Priced:
+    """A finding of a job of four ranks that names some of them late."""
+    one = priced(code, cost, symptom_of=symptom_of)
+    return replace(one, draft=replace(one.draft, late=ranks), ranks=(*ranks, *(r for r in range(4) if r not in ranks)))
+
+
+def test_what_is_about_one_rank_stands_behind_a_rank_that_costs_the_job_more() -> None:
+    everywhere = replace(priced("ALL", 300_000), ranks=(0, 1, 2, 3))
+    found = [late("LATE", 100_000, 2), priced("ONE", 400_000, rank=1), everywhere, priced("SMALL", 20_000, rank=2)]
+    assert [f.code for f in ranked(found, 0.01)] == ["ALL", "LATE", "ONE", "SMALL"]
+    assert [f.code for f in ranked(found[1:], 0.01)] == ["ONE", "ALL", "SMALL"]  # nobody is late
+
+
+def test_what_is_slow_on_the_late_rank_alone_says_why_it_is_late() -> None:
+    found = [late("LATE", 100_000, 2, symptom_of=("DAT",)), priced("DAT", 400_000, rank=2)]
+    (first,) = ranked(found, 0.01)
+    assert (first.code, first.late, first.symptoms) == ("LATE", (2,), ("DAT",))
+
+
+def test_a_cause_on_other_ranks_too_keeps_saying_who_is_late() -> None:
+    everywhere = replace(priced("DAT", 400_000), ranks=(0, 1, 2, 3))
+    (first,) = ranked([late("LATE", 100_000, 2, symptom_of=("DAT",)), everywhere], 0.01)
+    assert (first.code, first.late, first.symptoms) == ("DAT", (2,), ("LATE",))

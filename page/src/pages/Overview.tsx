@@ -14,6 +14,7 @@ export function Overview({ report }: PageProps) {
   const { title, facts, figures, sections } = report.page;
   const findings = sections.find((section) => section.title === "Findings");
   const lacking = sections.find((section) => section.title === "Not computed");
+  const slow = sections.find((section) => section.title === "Which rank is slow");
   const health = sections.find((section) => section.title === "Health");
   const rest = SHOWN.flatMap((title) => sections.find((section) => section.title === title) ?? []);
   const items = findings?.blocks.filter((block): block is ItemBlock => block.kind === "item") ?? [];
@@ -24,6 +25,7 @@ export function Overview({ report }: PageProps) {
         <h1>{title}</h1>
         <p class="aside">{facts.join(" · ")}</p>
       </header>
+      {slow ? <SectionView section={slow} /> : null}
       <Figures figures={figures} />
       {findings ? (
         <section class="part" aria-label="Findings">

@@ -81,6 +81,22 @@ def uneven_calls(job: JobParts) -> list[UnevenCalls]:
     return sorted(found, key=lambda one: (-one.lacking, one.group, one.collective))
 
 
+def beyond_hand(job: JobParts) -> tuple[int, tuple[int, ...]] | None:
+    """How many ranks the job has at least, and those that groups name and are not at hand; by process groups.
+
+    None where the number of ranks is recorded, where one rank or one file is at hand, which holds all ranks of a host,
+    or where nothing is communicated.
+    """
+    recordings = job.recordings.values()
+    sources = {recording.source for recording in recordings}
+    if len(sources) < 2 or any(recording.world_size for recording in recordings) or not any(job.called.values()):
+        return None
+    named = {rank for group in job.groups.values() for rank in group.ranks}
+    largest = max((group.size for group in job.groups.values()), default=0)
+    least = max(largest, *(rank + 1 for rank in (*named, *job.recordings)))
+    return least, tuple(sorted(named - job.recordings.keys()))
+
+
 def unknown_groups(job: JobParts) -> list[str]:
     """Stated groups whose recorded name is that of no group, and stated ranks that the job does not have."""
     names = {name for name, _ in job.groups} | {name for called in job.called.values() for name in called}

@@ -42,7 +42,20 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
         above[position] = cause
     # Each shows the price that remains after the ones above it.
     left = [_left(one, finding, least) for one, finding in zip(merged, findings, strict=True)]
-    return tuple(sorted(folded(findings, left, above), key=lambda finding: finding.order))
+    return _behind_late(sorted(folded(findings, left, above), key=lambda finding: finding.order))
+
+
+def _behind_late(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Put what is about one rank behind the late rank that costs the job most.
+
+    A job is as fast as its late rank: another one that is faster waits longer for it, and what the late rank saves by
+    itself is at most what the others wait for it.
+    """
+    first = next((at for at, one in enumerate(findings) if one.late and one.weight_ns and one.shown), 0)
+    before, late = findings[:first], findings[first : first + 1]
+    of_one = [one for one in before if len(one.evidence.ranks) == 1 and not one.fate]
+    others = [one for one in before if one not in of_one]
+    return (*others, *late, *of_one, *findings[first + 1 :])
 
 
 def leading(found: Sequence[Priced], least: float) -> list[int]:

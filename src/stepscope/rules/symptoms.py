@@ -53,14 +53,26 @@ def _first_cause(position: int, above: Mapping[int, int]) -> int:
     return position
 
 
+def _is_what_makes_late(cause: Finding, late: Finding) -> bool:
+    """Whether a possible cause was seen on late ranks alone: it says why these are late, not why all are slow."""
+    return bool(late.late) and set(cause.evidence.ranks) <= set(late.late)
+
+
 def folded(alone: Sequence[Finding], left: Sequence[Finding], above: Mapping[int, int]) -> list[Finding]:
-    """The findings that are no symptom of another one; the first cause lists all that it explains."""
+    """The findings that are no symptom of another one; the first cause lists all that it explains, and who is late."""
     below: dict[int, list[str]] = {}
+    late: dict[int, list[int]] = {}
     for position in above:
+        first = _first_cause(position, above)
+        late.setdefault(first, []).extend(alone[position].late)
         if alone[position].shown:
-            below.setdefault(_first_cause(position, above), []).append(alone[position].title)
+            below.setdefault(first, []).append(alone[position].title)
     return [
-        replace(finding, symptoms=tuple(sorted(below.get(position, ()))))
+        replace(
+            finding,
+            symptoms=tuple(sorted(below.get(position, ()))),
+            late=tuple(dict.fromkeys((*finding.late, *late.get(position, ())))),
+        )
         for position, finding in enumerate(left)
         if position not in above
     ]
@@ -73,8 +85,15 @@ def possible_causes(one: Priced) -> tuple[str, ...]:
 
 def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) -> int | None:
     """The most expensive finding that explains this one, if all such findings together cost enough to do so."""
-    named, cost = possible_causes(found[position]), findings[position].weight_ns
-    causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
+    mine = findings[position]
+    for other, late in enumerate(findings):
+        if late.shown and mine.code in possible_causes(found[other]) and _is_what_makes_late(mine, late):
+            return other
+    named, cost = possible_causes(found[position]), mine.weight_ns
+    causes = [
+        other for other, cause in enumerate(findings)
+        if cause.code in named and cause.shown and not _is_what_makes_late(cause, mine)
+    ]  # fmt: skip
     costs = [findings[other].weight_ns for other in causes]
     if not causes:
         return None

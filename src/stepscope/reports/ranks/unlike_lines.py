@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.cluster.job import JobParts
-from stepscope.cluster.unlike import UnlikeSteps, recorded_by, uneven_calls, unknown_groups, unlike_steps
+from stepscope.cluster.unlike import UnlikeSteps, beyond_hand, recorded_by, uneven_calls, unknown_groups, unlike_steps
 from stepscope.ingest.inputs import source_of
 from stepscope.model.amounts import listed
 from stepscope.reports.health import HealthLine
@@ -15,7 +15,9 @@ _NAMED = 3
 
 
 def unlike_lines(job: JobParts) -> Iterator[HealthLine]:
-    """Ranks of several profilers, at other steps, with fewer collectives; stated groups that are not there."""
+    """Ranks that are not at hand or of several profilers, other steps, fewer collectives; groups that are not there."""
+    if (beyond := beyond_hand(job)) is not None:
+        yield _absent(job, *beyond)
     readers = recorded_by(job)
     if len(readers) > 1:
         each = [f"{source_of(name).profiler or name} ({_ranks(ranks)})" for name, ranks in readers.items()]
@@ -43,6 +45,25 @@ def unlike_lines(job: JobParts) -> Iterator[HealthLine]:
             "groups-unknown", "warning", f"the file of --groups states what the job does not have: {shown}",
             "it has no effect; `--table parallel_groups` lists recorded groups and their ranks", len(unknown),
         )  # fmt: skip
+
+
+def _absent(job: JobParts, least: int, named: tuple[int, ...]) -> HealthLine:
+    here, absent = len(job.recordings), least - len(job.recordings)
+    if absent > 0:
+        which = f": {listed(named, 6)}" if len(named) == absent else ""
+        return HealthLine(
+            "ranks-missing", "info",
+            f"ranks present are not all ranks: the job has {least:,} at least, and {absent:,} are not given{which}",
+            "a rank that is not given may be later than those that are; give the recordings of all ranks", absent,
+        )  # fmt: skip
+    return HealthLine(
+        "ranks-unknown", "info", f"how many ranks the job has is not recorded; ranks {_numbers(job)} are at hand",
+        "if these are not all ranks, one that is not given may be later; give the recordings of all ranks", here,
+    )  # fmt: skip
+
+
+def _numbers(job: JobParts) -> str:
+    return listed(sorted(job.recordings))
 
 
 def _steps(unlike: UnlikeSteps) -> HealthLine:

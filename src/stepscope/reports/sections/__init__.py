@@ -16,6 +16,7 @@ from stepscope.reports.sections.health import health, missing
 from stepscope.reports.sections.idle import idle
 from stepscope.reports.sections.job import job
 from stepscope.reports.sections.phases import phases
+from stepscope.reports.sections.slowest import slowest
 from stepscope.reports.sections.snapshot import is_snapshot
 from stepscope.reports.sections.tables import besides, chosen, memory, ran
 
@@ -23,6 +24,7 @@ from stepscope.reports.sections.tables import besides, chosen, memory, ran
 Build = Callable[[Contents, int], Section]
 
 _WHOLE: Final[tuple[Build, ...]] = (
+    slowest,
     health,
     findings,
     budget,

@@ -9,6 +9,7 @@ from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
 from stepscope.reports.once import of_one, once
+from stepscope.reports.sections.merged import shape, together
 from stepscope.reports.sections.snapshot import UNSAID, is_snapshot
 from stepscope.reports.text import visible
 
@@ -26,7 +27,7 @@ def health(report: Contents, top: int) -> Section:
         return Section("Health", (Line("no problem found in the recording", tone="good"),))
     grouped: dict[tuple[str, str, str], list[HealthLine]] = {}
     for line in lines:
-        grouped.setdefault((line.code, line.severity, line.effect), []).append(line)
+        grouped.setdefault((line.code, line.severity, shape(line.effect)), []).append(line)
     several = len({one.rank for one in report.ranks}) > 1
     blocks = tuple(_line(same, several) for same in grouped.values())
     severities = [severity for _, severity, _ in grouped]
@@ -51,8 +52,9 @@ def _line(same: list[HealthLine], several: bool) -> Line:
     number = sum(line.count for line in same)
     ranks = sorted({line.rank for line in same if line.rank is not None})
     where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else f" (rank {ranks[0]})" if ranks and several else ""
-    effect = "" if first.effect == "none" else first.effect.removeprefix("none; ")
-    message = first.message
+    effect = together([line.effect for line in same])
+    effect = "" if effect == "none" else effect.removeprefix("none; ")
+    message = together([line.message for line in same if shape(line.message) == shape(first.message)])
     if _is_counted(message):
         alone = once(message) if number == 1 else None
         # A message that no pattern fits is told of many things, with its count behind it.

@@ -1,0 +1,74 @@
+"""Which rank of a job is slow: the first sentence of a page about many ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from stepscope.model.amounts import plural
+from stepscope.reports.blocks import Line, Section
+from stepscope.reports.contents import Contents
+from stepscope.reports.units import duration
+from stepscope.rules.finding import Finding
+
+#: Late ranks that are named.
+_NAMED: Final = 3
+#: What a late rank takes longer than its like, by its reason.
+_TAKES: Final = {
+    "compute": "it computes {} longer", "host": "its device idles {} longer", "copies": "it copies {} longer",
+    "link": "its transfers take {} longer", "start": "its steps begin {} later",
+}  # fmt: skip
+#: Rules that say that ranks wait for something that is no rank at hand.
+_OTHERS: Final = ("CLU005", "CLU002", "CLU006")
+
+
+def slowest(report: Contents, top: int) -> Section:
+    """Which rank the others wait for, or that there is none, or that nothing tells."""
+    del top
+    ranks = report.rows("slow_ranks")
+    if len(ranks) < 2:
+        return Section("Which rank is slow", ())
+    late = [row for row in ranks if row["slow"]]
+    found = report.diagnosis.shown if report.diagnosis is not None else ()
+    line = _late(late) if late else _none(ranks, found)
+    return Section("Which rank is slow", (line,), aside=_at_hand(report))
+
+
+def _late(late: Sequence[dict[str, Any]]) -> Line:
+    first, *others = late
+    takes = _TAKES[first["reason"]].format(duration(first[f"late_{first['reason']}_ns"]))
+    named = ", ".join(f"rank {row['rank']} ({duration(row['caused_ns'])})" for row in others[:_NAMED])
+    more = f" and {plural(len(others) - _NAMED, 'more rank')}" if len(others) > _NAMED else ""
+    return Line(
+        f"rank {first['rank']} makes the others wait {duration(first['caused_ns'])} per step: {takes}",
+        f"late as well: {named}{more}" if others else "",
+        "warning",
+    )
+
+
+def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding]) -> Line:
+    """No rank at hand is late: what they wait for instead, or why that is not known."""
+    if all(row["waited_ns"] is None for row in ranks):
+        return Line(
+            "which rank is slow can't be told: nothing in the recordings distinguishes waiting from transfers",
+            "record the same steps on all ranks and open them together",
+            "info",
+        )
+    other = next((one for one in found if one.code in _OTHERS), None)
+    if other is not None:
+        return Line(f"no rank at hand makes its like wait: {_lowered(other.title)} ({other.code})", tone="warning")
+    return Line("no rank makes the others wait 1 % of the step or more", tone="good")
+
+
+def _lowered(title: str) -> str:
+    return title[:1].lower() + title[1:]
+
+
+def _at_hand(report: Contents) -> str:
+    """How many ranks that is said of."""
+    here = len(report.sources)
+    recorded = [line.world_size or 0 for line in report.ranks]
+    world = max((*recorded, *(row["size"] or 0 for row in report.rows("parallel_groups"))), default=0)
+    if world > here:
+        return f"of {here:,} of {world:,} ranks"
+    return f"of {here:,} ranks" if any(recorded) else f"of {here:,} ranks at hand"

@@ -1,0 +1,65 @@
+"""The first sentence of a job of many ranks: which one is slow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.cluster.job_support import TIMES, job
+
+from stepscope.cluster.tables import JOB_TABLES
+from stepscope.reports.contents import Contents, RankLine
+from stepscope.reports.outline import outline
+from stepscope.reports.sections.slowest import slowest
+from stepscope.rules.diagnosis import Diagnosis
+from stepscope.rules.finding import Evidence, Finding
+
+SLOW = replace(TIMES, compute_ns=9_000_000)
+OTHER = Finding("CLU005", "", "cluster", "high", "The recorded ranks wait for rank 5", "", 9, 0.1, 0.9, Evidence(), ())
+
+
+def contents(parts, world=None, findings=()) -> Contents:
+    lines = tuple(RankLine(rank, 0, "H100", world) for rank in parts.recordings)
+    tables = {"slow_ranks": JOB_TABLES["slow_ranks"].run(parts)}
+    return Contents(parts.recordings, (), lines, tables, diagnosis=Diagnosis(findings, asked=1))
+
+
+def said(*args, **named):
+    section = slowest(contents(*args, **named), 10)
+    [line] = section.blocks
+    return line, section.aside
+
+
+def test_it_is_the_first_sentence_of_the_page_with_its_lateness_and_what_it_takes_longer() -> None:
+    parts = job([[900_000] * 2, [100_000] * 2, [900_000] * 2], times={1: SLOW})
+    assert outline(contents(parts)).sections[0].title == "Which rank is slow"
+    line, aside = said(parts, world=3)
+    assert line.text == "rank 1 makes the others wait 800 µs per step: it computes 3.00 ms longer"
+    assert (line.tone, line.detail, aside) == ("warning", "", "of 3 ranks")
+
+
+def test_others_that_are_late_are_named_up_to_three() -> None:
+    rows = [[900_000] * 2] * 7 + [[100_000 + rank] * 2 for rank in range(6)]
+    line, _ = said(job(rows))
+    assert line.text.startswith("rank 7 ")
+    assert line.detail == "late as well: rank 8 (800 µs), rank 9 (800 µs), rank 10 (800 µs) and 2 more ranks"
+
+
+def test_of_even_ranks_none_is_named() -> None:
+    even = job([[900_000] * 2] * 3)
+    line, aside = said(even, world=8)
+    assert (line.tone, aside) == ("good", "of 3 of 8 ranks")
+    line, aside = said(even, findings=(OTHER,))
+    assert "wait for rank 5 (CLU005)" in line.text
+    assert (line.tone, aside) == ("warning", "of 3 ranks at hand")
+
+
+def test_where_nothing_tells_that_is_said() -> None:
+    parts = job([[900_000] * 2] * 3)
+    parts.times = {rank: replace(times, waited_ns=None, held_ns=None) for rank, times in parts.times.items()}
+    line, _ = said(parts)
+    assert "can't be told" in line.text
+    assert "all ranks" in line.detail
+
+
+def test_one_rank_has_no_such_sentence() -> None:
+    assert not slowest(contents(job([[900_000]])), 10).blocks
