@@ -85,6 +85,8 @@ class SimJob:
         slow_factor: by how much (1.5: half as long again).
         slow_host_rank: rank whose host is slower; -1 for none.
         slow_host_factor: by how much.
+        slow_loader_rank: rank whose loaders are slower; -1 for none.
+        slow_loader_factor: by how much.
         slow_link_rank: rank whose link is slower; -1 for none.
         slow_link_peer: only the link to this rank; -1 for those to all others.
         slow_link_factor: by how much: a collective over it takes so many times as long to move its data.
@@ -197,6 +199,8 @@ class SimJob:
     slow_factor: float = 1.5
     slow_host_rank: int = -1
     slow_host_factor: float = 2.0
+    slow_loader_rank: int = -1
+    slow_loader_factor: float = 1.0
     slow_link_rank: int = -1
     slow_link_peer: int = -1
     slow_link_factor: float = 4.0

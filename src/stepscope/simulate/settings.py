@@ -26,12 +26,13 @@ _POSITIVE = frozenset(
         "elementwise_split", "gelu_split", "compute_scale", "kernel_floor_ns", "queue_depth", "prefetch",
         "pinned_bandwidth", "pageable_bandwidth", "ranks", "stages",
         "micro_batches", "ranks_per_host", "bucket_bytes", "link_bandwidth",
-        "network_bandwidth", "slow_factor", "slow_host_factor", "slow_link_factor", "busy_factor", "steps", "op_ns",
+        "network_bandwidth", "slow_factor", "slow_host_factor", "slow_loader_factor", "slow_link_factor", "busy_factor",
+        "steps", "op_ns",
         "launch_ns", "clock_tick_ns",
     )
 )  # fmt: skip
 _SIGNED = (
-    "clock_offset_ns", "device_clock_ns", "device_clock_ppm", "slow_rank", "slow_host_rank",
+    "clock_offset_ns", "device_clock_ns", "device_clock_ppm", "slow_rank", "slow_host_rank", "slow_loader_rank",
     "slow_link_rank", "slow_link_peer", "busy_rank", "sums_from_rank", "profiler_level", "seed", "noise_seed",
 )  # fmt: skip
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

@@ -14,10 +14,11 @@ class Loader:
     ones when the job starts to iterate.
     """
 
-    __slots__ = ("_ready", "_rng", "_taken", "job", "next_index")
+    __slots__ = ("_load_ns", "_ready", "_rng", "_taken", "job", "next_index")
 
     def __init__(self, job: SimJob, rank: int) -> None:
         self.job = job
+        self._load_ns = int(job.load_ns * (job.slow_loader_factor if rank == job.slow_loader_rank else 1.0))
         self._rng = Random(job.seed * 1_000_003 + rank)
         self._ready: list[int] = [0] * max(1, job.workers)
         self._taken: list[int] = [0] * max(1, job.workers * job.prefetch)
@@ -27,8 +28,8 @@ class Loader:
         """Time one loader needs for the next batch, in ns."""
         job = self.job
         if not job.load_jitter:
-            return job.load_ns
-        return int(job.load_ns * self._rng.lognormvariate(0.0, job.load_jitter))
+            return self._load_ns
+        return int(self._load_ns * self._rng.lognormvariate(0.0, job.load_jitter))
 
     def ready_at(self, now: int) -> int:
         """When the next batch lies in the queue; ``now`` is when it is asked for."""
