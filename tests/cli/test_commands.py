@@ -113,12 +113,17 @@ def test_a_table_that_is_asked_for_has_all_columns(call, job: str, monkeypatch: 
         (("analyze", "JOB", "--rank", "9"), "stepscope: the input has no rank 9; it has 0.\n"),
         (("analyze", "JOB", "--step", "99"), "stepscope: the input has no step 99; it has 1 to 4.\n"),
         (("analyze", "JOB", "--xlsx", "-"), "stepscope: a workbook can't be written to standard output; "),
+        (("analyze", "JOB", "--csv", "-"), "stepscope: several tables can't be written to standard output; choose one"),
+        (("analyze", "JOB", "--csv", "JOB"), "exists already and is no empty folder; choose a new one"),
+        (("whatif", "JOB", "--remedy", "torch-compil"), "did you mean torch-compile.\n"),
+        (("whatif", "JOB", "--remedy", "serving"), "stepscope: no finding of this recording says what serving would "),
+        (("whatif", "JOB", "--remedy", "amp", "--remove", "gc"), "stepscope: --remedy decides itself what changes; "),
         (("analyze", "JOB", "--json", "/nowhere/r.json"), "stepscope: /nowhere/r.json can't be written (No such file"),
         (("analyze", "JOB", "--json", "JOB"), "is an input; write to another file.\n"),
         (("analyze", "JOB", "--top", "0"), "see --help.\n"),
         (("analyze",), "see --help.\n"),
         (("nonsense",), "see --help.\n"),
-        (("export", "JOB"), "Choose from: parquet, chrome, folded, ascend-cluster; see --help.\n"),
+        (("export", "JOB"), "Choose from: parquet, chrome, perfetto, folded, ascend-cluster; see"),
         (
             ("export", "JOB", "--to", "parquet"),
             "stepscope: an export of several files is written into a folder; give --output DIR.\n",
@@ -264,6 +269,42 @@ def test_export_folded_and_parquet(call, job: str, tmp_path: Path) -> None:
     steps = pq.read_table(target / "kernels.parquet").column("step").to_pylist()
     assert set(steps) == {1}
     assert call("export", job, "--to", "parquet", "-o", str(target))[0] == 2
+
+
+def test_tables_as_csv(call, job: str, tmp_path: Path) -> None:
+    status, out, _ = call("analyze", job, "--table", "step_budget", "--csv", "-")
+    head, *rows = csv.reader(io.StringIO(out))
+    assert (status, head[:3]) == (0, ["rank", "device", "step"])
+    assert len(rows) >= 3
+    target = tmp_path / "tables"
+    assert call("analyze", job, "--table", "step_budget", "--table", "kernels", "--csv", str(target))[0] == 0
+    assert sorted(path.name for path in target.iterdir()) == ["kernels.csv", "step_budget.csv"]
+    assert (target / "step_budget.csv").read_text() == out
+
+
+def test_what_stepscope_wrote_about_a_recording_opens_the_recording(call, job: str, tmp_path: Path) -> None:
+    tables, report = tmp_path / "tables", tmp_path / "report.json"
+    assert call("export", job, "--to", "parquet", "-o", str(tables))[0] == 0
+    assert call("analyze", job, "--table", "step_budget", "--json", str(report))[0] == 0
+    known = json.loads(report.read_text())
+    for written in (tables, report):
+        status, out, _ = call("analyze", str(written), "--table", "step_budget", "--json", "-")
+        found = json.loads(out)
+        assert (status, found["tables"], found["source"]) == (0, known["tables"], known["source"])
+        assert "report-opened" in [line["code"] for line in found["health"]]
+    report.write_text(report.read_text().replace("job.json", "gone.json"))
+    status, _, err = call("analyze", str(report))
+    assert (status, "gone.json.gz, which is no longer there; give the recording" in err) == (2, True)
+    report.write_text('{"schema": "stepscope.report/1", "source": [[1]]}')
+    assert "does not name it" in call("analyze", str(report))[2]
+
+
+def test_a_remedy_is_a_change_for_each_finding_that_it_mends(call, job: str) -> None:
+    status, out, _ = call("whatif", job, "--remedy", "data-loading", "--json")
+    found = json.loads(out)
+    [change] = found["changes"]
+    assert (status, found["remedy"], change["change"][:7]) == (0, "data-loading", "DAT001 ")
+    assert change["saved_ns"] > change["base_ns"] / 10
 
 
 def test_export_of_cluster_outputs(call, job: str, tmp_path: Path) -> None:

@@ -165,6 +165,6 @@ def test_parquet_holds_every_table(tmp_path: Path) -> None:
     from stepscope.model.tables import TABLES
 
     parquet.write([busy().trace(rank=0), busy().trace(rank=1)], tmp_path)
-    assert {p.name for p in tmp_path.iterdir()} == {f"{table.name}.parquet" for table in TABLES}
+    assert {p.name for p in tmp_path.iterdir()} == {f"{table.name}.parquet" for table in TABLES} | {"export.json"}
     kernels = pq.read_table(tmp_path / "kernels.parquet")
     assert kernels.column("rank").to_pylist() == [0] * 4 + [1] * 4

@@ -31,7 +31,7 @@ def said(*args, **named):
 
 def test_it_is_the_first_sentence_of_the_page_with_its_lateness_and_what_it_takes_longer() -> None:
     parts = job([[900_000] * 2, [100_000] * 2, [900_000] * 2], times={1: SLOW})
-    assert outline(contents(parts)).sections[0].title == "Which rank is slow"
+    assert outline(contents(parts)).sections[0] == slowest(contents(parts), 10)
     line, aside = said(parts, world=3)
     assert line.text == "rank 1 makes the others wait 800 µs per step: it computes 3.00 ms longer"
     assert (line.tone, line.detail, aside) == ("warning", "", "of 3 ranks")

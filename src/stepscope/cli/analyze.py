@@ -35,6 +35,12 @@ Xlsx = Annotated[Path | None, typer.Option("--xlsx", metavar="FILE", help="Write
 Markdown = Annotated[
     Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown; `-` for standard output.")
 ]
+Csv = Annotated[
+    Path | None,
+    typer.Option(
+        "--csv", metavar="PATH", help="Write tables as CSV: of one `--table` a file, `-` for output; else a folder."
+    ),
+]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page that works offline.")]
 Top = Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Rows shown of each table.")]
 TableNames = Annotated[
@@ -53,6 +59,7 @@ def analyze(
     json: Json = None,
     xlsx: Xlsx = None,
     markdown: Markdown = None,
+    csv: Csv = None,
     html: Html = None,
     step: Steps = None,
     rank: Ranks = None,
@@ -75,7 +82,7 @@ def analyze(
 
     Prints a report to the terminal, or writes the files asked for instead.
     """
-    files = {"json": json, "xlsx": xlsx, "markdown": markdown, "html": html}
+    files = {"json": json, "xlsx": xlsx, "markdown": markdown, "csv": csv, "html": html}
     wanted = {kind: path for kind, path in files.items() if path is not None}
     from stepscope.cli.ahead import import_ahead
     from stepscope.cli.opening import open_input, progress, stated_device
@@ -85,7 +92,10 @@ def analyze(
 
     check_distinct(wanted)
     for path in wanted.values():
-        check_output(path, paths)
+        if path == csv and len(table or ()) != 1:
+            _check_csv(path)
+        else:
+            check_output(path, paths)
     given, stated = _given(groups), stated_device(device, memory)
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
     with_few_heaps()
@@ -107,7 +117,7 @@ def analyze(
 
         options = ReportOptions(
             tuple(step or ()), tuple(rank or ()), tuple(table or ()),
-            page=not (json or xlsx or html), rules=rules, all_findings=all_,
+            page=not (json or xlsx or csv or html), rules=rules, all_findings=all_,
             strict=bool(ctx.obj), progress=report_progress, groups=given, workers=workers,
         )  # fmt: skip
         report = build_report(trace, options)
@@ -159,11 +169,36 @@ def _write(report: Report, kind: str, path: Path, inputs: list[Path], top: int |
             raise UserError("a workbook can't be written to standard output", hint="give --xlsx a file name")
         with writing(path, inputs) as temporary:
             xlsx.write(report, temporary)
+    elif kind == "csv":
+        _write_csv(report, path, inputs)
     else:
         with text_output(path, inputs) as out:
             out.writelines([page] if kind == "html" else _lines(report, kind, top))
     if path != STDOUT:
         typer.echo(f"wrote {path}", err=True)
+
+
+def _check_csv(path: Path) -> None:
+    """Refuse what a folder of tables can't be written to, before they are made."""
+    from stepscope.cli.output import STDOUT, check_folder
+    from stepscope.model.errors import UserError
+
+    if path == STDOUT:
+        raise UserError("several tables can't be written to standard output", hint="choose one with --table")
+    check_folder(path)
+
+
+def _write_csv(report: Report, path: Path, inputs: list[Path]) -> None:
+    """A file of the one table that was asked for, or a folder with a file for each."""
+    from stepscope.cli.output import text_output, writing_folder
+    from stepscope.reports.exports import csv_tables
+
+    if len(report.selection.tables) == 1:
+        with text_output(path, inputs) as out:
+            csv_tables.write_table(report.table(report.selection.tables[0]), out)
+        return
+    with writing_folder(path) as temporary:
+        csv_tables.write_tables(report, temporary)
 
 
 def _lines(report: Report, kind: str, top: int | None) -> list[str]:

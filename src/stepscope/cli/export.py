@@ -23,6 +23,7 @@ class Target(str, Enum):
 
     parquet = "parquet"
     chrome = "chrome"
+    perfetto = "perfetto"
     folded = "folded"
     ascend_cluster = "ascend-cluster"
 
@@ -38,9 +39,9 @@ To = Annotated[
     Target,
     typer.Option(
         "--to",
-        metavar="parquet|chrome|folded|ascend-cluster",
-        help="parquet: a folder of tables; chrome: for Perfetto; folded: stacks for flame graphs; ascend-cluster: a "
-        "folder with the cluster outputs of Ascend's tools.",
+        metavar="parquet|chrome|perfetto|folded|ascend-cluster",
+        help="parquet: a folder of tables; chrome or perfetto: for Perfetto; folded: stacks for flame graphs; "
+        "ascend-cluster: a folder with the cluster outputs of Ascend's tools.",
     ),
 ]
 Output = Annotated[
@@ -108,7 +109,7 @@ def export(
             from stepscope.reports.exports import parquet
 
             _to_folder(output, lambda folder: parquet.write(traces, folder))
-        elif to is Target.chrome:
+        elif to in (Target.chrome, Target.perfetto):
             from stepscope.reports.exports import chrome
 
             _to_file(chrome.lines(traces), output, paths)

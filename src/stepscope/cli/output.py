@@ -117,8 +117,7 @@ def writing_folder(path: Path) -> Iterator[Path]:
         UserError: `path` exists and is no empty folder, or can't be written.
     """
     with _refusals(path):
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise UserError(f"{path} exists already and is no empty folder", hint="choose a new one")
+        check_folder(path)
         final = path.resolve()
         final.parent.mkdir(parents=True, exist_ok=True)
         remove_leftovers(final)
@@ -130,6 +129,16 @@ def writing_folder(path: Path) -> Iterator[Path]:
             temporary.replace(final)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a folder of outputs that is there already.
+
+    Raises:
+        UserError: `path` is a file, or a folder that is not empty.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UserError(f"{path} exists already and is no empty folder", hint="choose a new one")
 
 
 @contextmanager

@@ -23,6 +23,10 @@ Overlap = Annotated[
     list[str] | None,
     typer.Option("--overlap", metavar="comm|copy", help="Assume it overlaps fully with compute."),
 ]
+Remedy = Annotated[
+    str | None,
+    typer.Option("--remedy", metavar="NAME", help="Carry out a remedy, such as torch-compile, for what it mends."),
+]
 Rank = Annotated[int | None, typer.Option("--rank", metavar="N", help="Predict for this rank.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
@@ -32,6 +36,7 @@ def whatif(
     scale: Scale = None,
     remove: Remove = None,
     overlap: Overlap = None,
+    remedy: Remedy = None,
     rank: Rank = None,
     json: AsJson = False,
     run: Run = None,
@@ -43,16 +48,26 @@ def whatif(
 
     Without a change, list what the step would save at most for each part of the job.
     """
+    from stepscope.analyses.stepgraph import StepGraph
     from stepscope.analyses.stepgraph.whatif.predictions import predictions
     from stepscope.cli.opening import open_input
+    from stepscope.model.errors import UserError
+    from stepscope.rules.remedied import remedied
 
     words = {"scale": scale or [], "remove": remove or [], "overlap": overlap or []}
+    if remedy is not None and any(words.values()):
+        raise UserError("--remedy decides itself what changes", hint="give it without --scale, --remove and --overlap")
     with open_input(paths, cache=not no_cache, store=store, run=run, span=span) as trace:
         chosen = _rank(trace, rank)
         part = trace.rank(chosen)
-        changes = predictions(part, words)
+        if remedy is None:
+            changes = predictions(part, words)
+        else:
+            graph = StepGraph.of(part)
+            changes = [(name, graph.predict(change)) for name, change in remedied(part, remedy)]
         if json:
-            typer.echo(_json(trace, chosen, words, changes))
+            asked = words if remedy is None else {**words, "remedy": remedy}
+            typer.echo(_json(trace, chosen, asked, changes))
         else:
             typer.echo(_text(chosen, len(trace.ranks), changes), nl=False)
 
@@ -87,7 +102,7 @@ def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _json(trace: Trace, rank: int, words: dict[str, list[str]], changes: list[tuple[str, Prediction]]) -> str:
+def _json(trace: Trace, rank: int, words: dict[str, Any], changes: list[tuple[str, Prediction]]) -> str:
     import json
 
     document: dict[str, Any] = {

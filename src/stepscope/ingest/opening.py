@@ -132,6 +132,13 @@ def _skipped_notes(found: Recognised) -> list[Note]:
         ("input-unusable", "error", 1, f"{one.path} {one.why}", "it is left out")
         for one in found.skipped if one.unreadable
     ]  # fmt: skip
+    for one in found.written:
+        which = "the recording" if len(one.recordings) == 1 else f"the {len(one.recordings):,} recordings"
+        gone = f"; {len(one.gone):,} others are no longer there" if one.gone else ""
+        told = f"the input {one.path.name} is what stepscope wrote about recordings{gone}"
+        notes.append(
+            ("report-opened", "info", 1, told, f"{which} that it was made of, as a whole, opened in its place")
+        )
     others = [one for one in found.skipped if not one.unreadable]
     if others:
         shown = ", ".join(one.path.name for one in others[:5])

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from stepscope.ingest.refused import Skipped, is_report, nothing_in, skipped
+from stepscope.ingest.refused import Skipped, is_report, nothing_in, of_gone, skipped
+from stepscope.ingest.written import Written, is_export, written
 from stepscope.model.errors import UserError
 from stepscope.model.sizes import SIZES
 from stepscope.readers import content
@@ -41,10 +42,11 @@ _OTHER_FILES: Final = 20
 
 @dataclass(slots=True)
 class Recognised:
-    """The distinct recordings in an input, and the files that are none."""
+    """The distinct recordings in an input, the files that are none, and what stepscope wrote about recordings."""
 
     sources: list[tuple[Source, Reader]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    written: list[Written] = field(default_factory=list)
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     @property
@@ -140,13 +142,30 @@ def holds(paths: Sequence[Path], file: Path) -> bool:
 
 def _add_named(path: Path, found: Recognised) -> None:
     mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
+    if is_export(path) or (stat.S_ISREG(mode) and is_report(content.head(Source(path), blanks=False))):
+        _add_written(written(path), found)
+    elif stat.S_ISDIR(mode):
         _add_folder(path, found)
     elif stat.S_ISREG(mode):
         _add_file(path, found, least=MAYBE)
     else:
         # Recognising a pipe would consume it.
         raise UserError(f"{path} is neither a file nor a folder", hint="save the recording to a file first")
+
+
+def _add_written(one: Written, found: Recognised) -> None:
+    """Add what a report or an export was made of."""
+    if not found.is_new(one.path):
+        return
+    for path in one.recordings:
+        if path.is_dir():
+            _add_folder(path, found)
+        else:
+            _add_file(path, found, least=MAYBE)
+    if one.recordings:
+        found.written.append(one)
+    else:
+        found.skipped.append(of_gone(one))
 
 
 def _add_folder(folder: Path, found: Recognised) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from stepscope.ingest.written import Written
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.readers.ascend import raw as ascend_raw
 from stepscope.readers.foreign import foreign, foreign_tables
@@ -63,6 +64,18 @@ def skipped(source: Source, head: bytes, damage: Damage) -> Skipped:
     if head.startswith(SQLITE):
         found = foreign_tables(_tables(source))
     return Skipped(place) if found is None else Skipped(place, f"is {found.what}", found.hint)
+
+
+def of_gone(one: Written) -> Skipped:
+    """Describe what stepscope wrote about recordings that are not there."""
+    if not one.gone:
+        return Skipped(one.path, "is what stepscope wrote about a recording, and does not name it")
+    more = f" and {len(one.gone) - 1:,} more" if len(one.gone) > 1 else ""
+    return Skipped(
+        one.path,
+        f"is what stepscope wrote about {one.gone[0]}{more}, which is no longer there",
+        "give the recording where it lies now",
+    )
 
 
 def _tables(source: Source) -> frozenset[str]:

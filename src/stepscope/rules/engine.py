@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from stepscope.analyses.shared.typical import typical_part
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import Change
 from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.trace import Trace
 from stepscope.rules.diagnosis import Diagnosis, Unasked
@@ -83,6 +84,19 @@ class Diagnosing:
         self._asked |= other._asked
         for key, ranks in other._unasked.items():
             self._unasked.setdefault(key, []).extend(ranks)
+
+    def mended_by(self, remedy: str) -> list[tuple[str, str, Change]]:
+        """Rule, title and change of each finding that a remedy mends and that is no symptom of another one.
+
+        Args:
+            remedy: Name of a page on remedies.
+        """
+        lead = [self._found[position] for position in leading(self._found, self.settings.least)]
+        return [
+            (one.registered.rule.code, one.draft.title, one.draft.change)
+            for one in sorted(lead, key=lambda one: -(one.cost_ns or 0))
+            if one.draft.change is not None and any(action.page == remedy for action in one.draft.actions)
+        ]
 
     def finish(self) -> Diagnosis:
         """Run the rules that look at the whole job, and rank all findings."""
