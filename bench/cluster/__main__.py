@@ -44,15 +44,18 @@ def main() -> None:
         verdicts.append(one)
     verdicts += [known for one in jobs if (known := kept.of(one)) is not None]
     verdicts.sort(key=lambda one: jobs.index(one.planted))
-    print(f"| planted, {options.ranks} ranks | runs | named first | in the table |\n|---|---|---|---|", flush=True)
+    print(
+        f"| planted, {options.ranks} ranks | runs | named first | in the table | same ranks |\n|---|---|---|---|---|",
+        flush=True,
+    )
     for kind in dict.fromkeys(one.kind for one in jobs):
         print(_row(kind, [one for one in verdicts if one.planted.kind == kind]), flush=True)
     for one in verdicts:
-        if one.first is False or one.table is False:
+        if False in (one.first, one.table, one.same):
             print(f"{one.planted.kind}, seed {one.planted.job.noise_seed}, ranks {one.planted.ranks}: {one.said}")
     for kind in {one.planted.kind for one in verdicts}:
         told = [told for one in verdicts if one.planted.kind == kind if (told := _told(one)) is not None]
-        if sum(told) < _LEAST * len(told):
+        if sum(told) < _LEAST * len(told) or any(one.same is False for one in verdicts):
             raise SystemExit(1)
 
 
@@ -72,7 +75,9 @@ def _row(kind: str, found: list[Verdict]) -> str:
     tables = [one.table for one in found if one.table is not None]
     table = f"{sum(tables)} of {len(tables)}" if tables else "–"
     first = [one.first for one in found if one.first is not None]
-    return f"| {kind} | {len(found)} | {sum(first) if first else '–'} | {table} |"
+    same = [one.same for one in found if one.same is not None]
+    agree = f"{sum(same)} of {len(same)}" if same else "–"
+    return f"| {kind} | {len(found)} | {sum(first) if first else '–'} | {table} | {agree} |"
 
 
 if __name__ == "__main__":

@@ -33,14 +33,18 @@ class Kept:
     def of(self, planted: Planted) -> Verdict | None:
         """The verdict on a job; None if there is none."""
         found = self._lines.get(self._key(planted))
-        return None if found is None else Verdict(planted, found["first"], found["table"], found["said"])
+        return (
+            None
+            if found is None
+            else Verdict(planted, found["first"], found["table"], found["said"], found.get("same"))
+        )
 
     def add(self, verdict: Verdict) -> None:
         """Append a verdict."""
         if self.path is not None:
             names = ("kind", "ranks", "seed", "read")
             line = dict(zip(names, self._key(verdict.planted), strict=True))
-            line |= {"first": verdict.first, "table": verdict.table, "said": verdict.said}
+            line |= {"first": verdict.first, "table": verdict.table, "said": verdict.said, "same": verdict.same}
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 

@@ -79,6 +79,16 @@ def _slow_host(job: SimJob, rng: Random) -> Planted:
     return Planted("slow host", replace(job, **slow), codes=("CLU003",), ranks=(rank,))
 
 
+def _slow_loader(job: SimJob, rng: Random) -> Planted:
+    """A batch takes less than a step everywhere but on one rank."""
+    rank = rng.randrange(job.ranks)
+    loads = replace(
+        job, workers=1, load_ns=1_500_000 if job.batch < _MANY.batch else 3_000_000, slow_loader_rank=rank,
+        slow_loader_factor=rng.uniform(1.7, 2.5),
+    )  # fmt: skip
+    return Planted("slow loader", loads, codes=("CLU004",), ranks=(rank,))
+
+
 def _piped(job: SimJob) -> SimJob:
     stages = 4
     return replace(
@@ -167,6 +177,7 @@ def _expert(job: SimJob) -> SimJob:
 KINDS: Final[tuple[Callable[[SimJob, Random], Planted], ...]] = (
     _healthy, _skewed, _even_experts, _slow_device, _slow_device_skewed, _slow_host, _slow_link, _slow_pair,
     _uneven_stage, _uneven_experts, _healthy_stages, _slow_device_in_stage, _slow_host_in_stage, _slow_link_of_stages,
+    _slow_loader,
 )  # fmt: skip
 
 

@@ -8,20 +8,23 @@ put in.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from bench.comparing.trace import Insert, PlantedTrace
+from bench.comparing.trace import Insert, PlantedTrace, warped
 from bench.kineto_json import Event
-from bench.recordings.variants.kineto import category
+from bench.recordings.variants.kineto import category, on_device
 from stepscope.model.kernel_names import classify
 
 #: What tells of a group's ranks in the arguments of a collective.
 _RANKS, _SIZE, _GROUP = "Process Group Ranks", "Group size", "Process Group Name"
+#: Calls in which the host waits for its device.
+_WAITS: Final = re.compile(r"Synchronize|MemcpyWithStream|cudaMemcpy$")
 
 
 class Replicas:
@@ -115,13 +118,36 @@ def _wait(trace: PlantedTrace, ends: Sequence[int]) -> None:
         if moment is not None and late - end > shift:
             inserts.append((moment, moment + 1, late - end - shift))
             shift = late - end
-    trace.insert(inserts)
+    _shift(trace, inserts)
     previous = 0
     for one, (start, end), late in zip(mine, old, ends, strict=True):
         begun = start + sum(extra for at, _, extra in inserts if at < start)
         one["ts"] = max(begun, previous)
         one["dur"] = max(late - one["ts"], end - start if late == end else 1)
         previous = one["ts"] + one["dur"]
+
+
+def _shift(trace: PlantedTrace, inserts: Sequence[Insert]) -> None:
+    """Let devices wait at these moments, and the host in the next call that waits for its device."""
+    calls = [
+        (one["ts"], one["ts"] + one["dur"]) for one in trace.host(lambda one: bool(_WAITS.search(str(one["name"]))))
+    ]
+    ends = [stop for _, stop in calls]
+    waits = list[Insert]()
+    for moment, _, extra in inserts:
+        at = bisect_left(ends, moment + 1)
+        if at < len(calls):
+            begun = max(calls[at][0], moment)
+            waits.append((begun, begun + 1, extra))
+    on, off = warped(inserts), warped(waits)
+    for one in trace.timeline.timed:
+        warp = on if on_device(one) else off
+        start, stop = warp(np.array([one["ts"], one["ts"] + one.get("dur", 0)], np.int64)).tolist()
+        one["ts"] = start
+        if "dur" in one:
+            one["dur"] = max(0, stop - start)
+    bounds = on(np.array(trace.steps, np.int64).reshape(-1))
+    trace.steps = [(int(a), int(b)) for a, b in bounds.reshape(-1, 2)]
 
 
 def _after(computing: Sequence[tuple[int, int]], end: int) -> int | None:

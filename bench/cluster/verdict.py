@@ -21,7 +21,7 @@ from stepscope.rules.finding import Finding
 from stepscope.simulate import simulate
 
 #: Rules that name a rank, host or link.
-_NAMING = ("CLU001", "CLU002", "CLU003", "CLU004")
+_NAMING = ("CLU001", "CLU002", "CLU003", "CLU004", "CLU009")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,14 @@ class Verdict:
             where no rule was asked.
         table: The same of the first row of `slow_ranks` or `slow_links`; None where these are not about it.
         said: The first findings.
+        same: Whether the findings name the ranks that `slow_ranks` calls slow, and no others; None as for `first`.
     """
 
     planted: Planted
     first: bool | None
     table: bool | None
     said: str
+    same: bool | None = None
 
 
 def verdict(planted: Planted, read: int = 0) -> Verdict:
@@ -60,7 +62,7 @@ def verdict(planted: Planted, read: int = 0) -> Verdict:
 
 def of_tables(planted: Planted) -> Verdict:
     """What the tables say of a job that is simulated, but neither written nor read."""
-    return replace(judged(planted, *_with_tables((), compact(planted.job))), first=None)
+    return replace(judged(planted, *_with_tables((), compact(planted.job))), first=None, same=None)
 
 
 def _with_tables(shown: Sequence[Finding], job: JobParts) -> tuple[Sequence[Finding], Mapping[str, Table]]:
@@ -70,11 +72,13 @@ def _with_tables(shown: Sequence[Finding], job: JobParts) -> tuple[Sequence[Find
 def judged(planted: Planted, shown: Sequence[Finding], tables: Mapping[str, Table]) -> Verdict:
     """Compare findings and tables with what was planted."""
     said = "; ".join(f"{one.code} ranks {_some(one.evidence.ranks)}" for one in shown[:3]) or "nothing"
+    late = {row["rank"] for row in tables["slow_ranks"].records() if row["slow"]}
+    same = late == {rank for one in shown for rank in one.late}
     if planted.codes:
-        return Verdict(planted, bool(shown) and _names(shown[0], planted), _first_row(planted, tables), said)
+        return Verdict(planted, bool(shown) and _names(shown[0], planted), _first_row(planted, tables), said, same)
     named = any(one.code in _NAMING for one in shown)
     slow = [row for name in ("slow_ranks", "slow_links") for row in tables[name].records() if row["slow"]]
-    return Verdict(planted, not named, not slow, said)
+    return Verdict(planted, not named, not slow, said, same)
 
 
 def _some(ranks: tuple[int, ...]) -> str:

@@ -73,7 +73,7 @@ class PlantedTrace:
 
     def insert(self, inserts: Sequence[Insert]) -> None:
         """Put time in: all that lies across it grows, all that comes later is later."""
-        warp = _warp(inserts)
+        warp = warped(inserts)
         timed = self.timeline.timed
         starts = warp(np.array([one["ts"] for one in timed], np.int64))
         ends = warp(np.array([one["ts"] + one.get("dur", 0) for one in timed], np.int64))
@@ -183,7 +183,7 @@ def _steps(source: Path, origin: int) -> list[tuple[int, int]]:
         return [(start - first + origin, end - first + origin) for start, end in windows]
 
 
-def _warp(inserts: Sequence[Insert]) -> Callable[[Any], Any]:
+def warped(inserts: Sequence[Insert]) -> Callable[[Any], Any]:
     """The map of moments that puts time in; a monotone one, linear between its corners."""
     slopes: dict[int, float] = {}
     for start, end, extra in inserts:
