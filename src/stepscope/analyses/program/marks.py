@@ -11,8 +11,8 @@ Marks = tuple[tuple[str, re.Pattern[str]], ...]
 #: Frameworks by names of operators, kernels, ranges and annotations. The first whose pattern is found counts.
 FRAMEWORK_NAMES: Final[Marks] = (
     ("mindspore", re.compile(r"mindspore|^Kernel::Launch|PynativeFramework", re.ASCII)),
-    ("jax", re.compile(r"^(Xla(Module|Op|Launch)|TSL:|PjRt|jit_?\()|^(input_|loop_|wrapped_)\w*(fusion|reduce)|\bjax/",
-                       re.ASCII)),
+    ("jax", re.compile(r"^(Xla(Module|Op|Launch)|TSL:|PjRt|PjitFunction|jit_?\(|jit_\w+\(\d+\)$)|\bjax/|"
+                       r"^(input_|loop_|wrapped_)\w*(fusion|reduce)", re.ASCII)),
     ("tensorflow", re.compile(r"\btensorflow::|TensorFlow|tensorflow/|\bEigenMetaKernel", re.ASCII)),
     ("paddle", re.compile(r"\b(phi|paddle)::|paddle/", re.ASCII)),
     ("onnxruntime", re.compile(r"onnxruntime|^SequentialExecutor::Execute", re.ASCII)),

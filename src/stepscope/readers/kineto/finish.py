@@ -8,6 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.readers.kineto.pairs import add_pairs
+from stepscope.readers.kineto.xla import add_xla
 from stepscope.store.staging import Staging
 
 #: Bytes per element; types are spelled as in C++, in Python or by the collective library.
@@ -95,8 +96,13 @@ def collective_name(recorded: str) -> str:
     return next((name for spelled, name in _COLLECTIVES.items() if spelled in word), "other")
 
 
-def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
-    """Stage collectives, flows, counters, start-end pairs and names of threads."""
+def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> bool:
+    """Stage collectives, flows, counters, start-end pairs and names of threads.
+
+    Returns:
+        Whether the XLA profiler wrote the trace.
+    """
+    of_xla = add_xla(staging, metadata)
     staging.count_rows()
     if staging.may_have("kineto_ends"):
         add_pairs(staging)
@@ -108,6 +114,7 @@ def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
     if staging.may_have("kineto_samples"):
         _stage_counters(staging)
     _label_tracks(staging, metadata)
+    return of_xla
 
 
 def _stage_collectives(staging: Staging) -> None:

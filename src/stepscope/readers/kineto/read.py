@@ -41,12 +41,12 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
         raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
     add_devices(staging, metadata)
     add_groups(staging, metadata)
-    finish(staging, reader.metadata)
+    of_xla = finish(staging, reader.metadata)
     info = metadata.get("distributedInfo")
     info = info if isinstance(info, dict) else {}
     return Recording(
         source=str(source),
-        reader=CHROME_NAME if _is_other(staging, metadata) else NAME,
+        reader=CHROME_NAME if of_xla or _is_other(staging, metadata) else NAME,
         rank=integer(info.get("rank")),
         world_size=integer(info.get("world_size")),
         host=next((str(metadata[k]) for k in ("hostname", "host_name") if k in metadata), None),

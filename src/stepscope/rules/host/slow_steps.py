@@ -57,6 +57,12 @@ _STACKS: Final = Action(
     after="profile(activities=..., with_stack=True)\n# or: py-spy dump --pid $PID",
     page="recording",
 )
+_RANGES: Final = Action(
+    "See what it is: give the parts of the loop names, which the recording then shows",
+    before="evaluate(model)",
+    after='with torch.profiler.record_function("evaluate"):\n    evaluate(model)',
+    page="recording",
+)
 _OTHERS: Final = Action("See whether other ranks are late in these steps: analyse the recordings of all together")
 _ACTIONS: Final = {
     "compiling": (WARM, WHY, KEPT),
@@ -65,7 +71,7 @@ _ACTIONS: Final = {
     "saving": (_SAVE,),
     "work": (_RARER,),
     "communication": (_OTHERS,),
-    "compute": (_RARER,),
+    "compute": (_RANGES, _RARER),
 }
 _DOING: Final = {
     "compiling": "code is compiled for {took} of it{name}",
@@ -77,7 +83,7 @@ _DOING: Final = {
     "unseen": "the device is idle for {took} of it, and the recording does not show what the host does",
     "communication": "collectives take {took} more than in the others, with the waiting in them",
     "copies": "copies take {took} more than in the others",
-    "compute": "the device computes {took} more than in the others, as in an evaluation",
+    "compute": "the device computes {took} more than in the others. A hypothesis: an evaluation, or a larger batch",
     "": "the recording does not show what takes the time",
 }
 

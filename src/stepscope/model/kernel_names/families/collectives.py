@@ -17,6 +17,8 @@ FAMILY = Family(
             "all2all",
             "alltoall",
             "all_to_all",
+            "all-to-all",
+            "collective-",
             "dispatch",
             "combine",
             "barrier",
@@ -57,6 +59,8 @@ FAMILY = Family(
             r"(?:^|::)(?:notify_|cached_notify_)?(?:ep_|moe_)?(?:dispatch|combine)(?:_kernel|_forward)?$",
         ),
         exact("collective", r"MoeDistribute(?:Dispatch|Combine)"),
+        # Operations of XLA.
+        rule("collective", r"^(?:all-(?:reduce|gather|to-all)|reduce-scatter|collective-permute)"),
         rule(
             "collective",
             r"(?:^|::|_)(?:all_?gather|reduce_?scatter|all_?to_?all(?:v|_single)?|all2all)",
@@ -73,15 +77,15 @@ FAMILY = Family(
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
-        ("reduce_scatter", r"reduce_?scatter"),
-        ("all_gather", r"all_?gather"),
+        ("reduce_scatter", r"reduce[_-]?scatter"),
+        ("all_gather", r"all[_-]?gather"),
         (
             "all_reduce",
-            r"all_?reduce|cross_device_reduce|(?:one|two)_?shot|userbuffers\w*sum|quick_?reduce|lamport",
+            r"all[_-]?reduce|cross_device_reduce|(?:one|two)_?shot|userbuffers\w*sum|quick_?reduce|lamport",
         ),
-        ("all_to_all", r"all_?to_?all|all2all|alltoall"),
+        ("all_to_all", r"all[_-]?to[_-]?all|all2all|alltoall"),
         ("broadcast", r"broadcast|(?<![a-z])bcast"),
-        ("send_recv", r"send_?recv|batch_?send_?recv"),
+        ("send_recv", r"send_?recv|batch_?send_?recv|collective-permute"),
         ("dispatch", r"dispatch"),
         ("combine", r"combine"),
         ("barrier", r"barrier"),
