@@ -16,12 +16,23 @@ from web.serving import viewed
 
 #: Pages that a recording of the simulator's has, by its format.
 PAGES = {
-    "ascend": {"overview", "timeline", "kernels", "communication", "operators", "memory", "cluster", "sql", "tables"},
-    "nsight": {"overview", "timeline", "kernels", "operators", "transfers", "flame", "sql", "tables"},
-    "memsnapshot": {"overview", "memory", "sql", "tables"},
+    "ascend": {
+        "overview",
+        "guide",
+        "timeline",
+        "kernels",
+        "communication",
+        "operators",
+        "memory",
+        "cluster",
+        "sql",
+        "tables",
+    },
+    "nsight": {"overview", "guide", "timeline", "kernels", "operators", "transfers", "flame", "sql", "tables"},
+    "memsnapshot": {"overview", "guide", "memory", "sql", "tables"},
 }
 #: Views of the demo's pages that axe looks at, besides the pages themselves.
-VIEWS = ("#/kernels?tab=durations", "#/kernels?tab=operators")
+VIEWS = ("#/guide?read=DAT001", "#/kernels?tab=durations", "#/kernels?tab=operators")
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -35,6 +46,21 @@ def test_the_overview_shows_findings_and_asks_nobody_else(chromium: browser.Brow
     assert page.run("document.querySelectorAll('.budget tbody tr').length") == 5
     assert page.complaints() == []
     assert {one.split("/")[2] for one in page.requested()} == {demo_page.split("/")[2]}
+    page.close()
+
+
+def test_a_finding_leads_to_its_rule_and_the_guide_to_its_remedy(chromium: browser.Browser, demo_page: str) -> None:
+    page = opened(chromium, demo_page)
+    page.run("document.querySelector('.finding a[href^=\"#/guide?read=\"]').click()")
+    page.eventually("document.querySelector('article.words h1')?.textContent.startsWith('DAT001')")
+    assert page.run("document.querySelectorAll('article.words table tbody tr').length") == 3
+    go(page, "#/guide")
+    assert "data 3" in page.run("document.querySelector('.way').textContent")
+    assert page.run("document.querySelector('.finding[open] .title').textContent") == "Data loading"
+    for place, name in ((".finding[open]", "data-loading"), ("article.words", "prefetching")):
+        page.run(f"[...document.querySelectorAll('{place} a')].find(a => a.hash.endsWith('{name}')).click()")
+        page.eventually(f"document.querySelector('article.words h1') && location.hash.endsWith('{name}')")
+    assert page.complaints() == []
     page.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -16,10 +17,13 @@ from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 from stepscope.reports.build import build_report
 from stepscope.reports.json import lines
+from stepscope.rules import remedies
+from stepscope.rules.registry import all_rules
 from stepscope.store.queried import answer
 from stepscope.web.app import create_app
 from stepscope.web.asked import BadRequestError, posted
 from stepscope.web.routes.flame import largest_frames
+from stepscope.web.routes.guide import words_on
 
 
 @pytest.fixture(scope="module")
@@ -194,3 +198,18 @@ def test_the_bundle(client: TestClient) -> None:
         assert answer.content
     assert client.get("/app.js.map").status_code == 404
     assert client.get("/..%2fapp.py").status_code == 404
+
+
+def test_every_rule_and_every_remedy_can_be_read() -> None:
+    for name in (*all_rules(), *remedies.names()):
+        found = words_on(name)
+        assert found["title"]
+        assert found["html"].count("<h2>") >= 3, name
+        assert "<script" not in found["html"]
+        for other in re.findall(r'href="#/guide\?read=([^"]+)"', found["html"]):
+            assert words_on(other)["title"], (name, other)
+
+
+def test_there_is_no_page_on_what_is_neither() -> None:
+    with pytest.raises(UserError, match="there is no page on"):
+        words_on("../../etc/passwd")

@@ -22,7 +22,7 @@ export function FindingCard({ item, report, open }: { item: ItemBlock; report: R
         <span class="title">{item.number}. {item.title}</span>
         <span class="worth">{item.worth}</span>
       </summary>
-      <p>{coded(item.text)} <code>{item.code}</code></p>
+      <p>{coded(item.text)} <a href={href("guide", { read: item.code })} title="How it decides, and what to try"><code>{item.code}</code></a></p>
       {item.remedies.length ? (
         <ul class="remedies">
           {item.remedies.map((remedy) => (

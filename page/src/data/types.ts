@@ -144,6 +144,19 @@ export interface Report {
   };
   tables: Record<string, TableHead>;
   findings: Finding[];
+  guide: { turns: { at: string; to: string; why: string }[]; end: string; code: string };
+}
+
+/** A place of the guide. */
+export interface GuidePlace {
+  key: string;
+  title: string;
+  symptoms: string[];
+  question: string;
+  commands: string[];
+  turns: [string, string][];
+  settings: string[];
+  remedies: string[];
 }
 
 export interface Progress {

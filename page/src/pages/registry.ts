@@ -8,6 +8,7 @@ import type { FramedPage } from "../shell/Frame";
 import { Cluster } from "./Cluster";
 import { Communication } from "./Communication";
 import { Flame } from "./Flame";
+import { Guide } from "./Guide";
 import { Kernels } from "./Kernels";
 import { Machine } from "./Machine";
 import { Memory } from "./Memory";
@@ -38,6 +39,7 @@ const of = (...tables: string[]) => (report: Report) => has(report, ...tables);
 export const PAGES: readonly PageEntry[] = [
   { id: "overview", title: "Overview", group: "Summary", available: () => true, component: Overview },
   { id: "timeline", title: "Timeline", group: "Summary", available: (report) => report.source.some((one) => one.events > 0), component: Timeline, wide: true },
+  { id: "guide", title: "Guide", group: "Summary", available: () => true, component: Guide },
   { id: "kernels", title: "Kernels", group: "Device", available: of("kernels"), component: Kernels },
   { id: "roofline", title: "Roofline", group: "Device", available: of("roofline"), component: Roofline },
   { id: "communication", title: "Communication", group: "Device", available: of("collectives", "links"), component: Communication },

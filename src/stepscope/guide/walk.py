@@ -55,6 +55,8 @@ def walk(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]
             turns = (Turn(BY_KEY["start"], BY_KEY["step"], "no rank or link and no memory decides"),
                      Turn(BY_KEY["step"], end, f"{_parts(budget, causes)}; {said}"))  # fmt: skip
             return Walk(turns, end, finding)
+    if not _sums(budget, causes)[1]:
+        return Walk((), BY_KEY["memory" if any(one.family == "memory" for one in findings) else "start"], None)
     end = BY_KEY[largest]
     why = _parts(budget, causes) or "nothing else is recorded"
     return Walk(
@@ -89,7 +91,7 @@ def _sums(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, Any
         "copies": sum(row["exposed_copy_ns"] for row in rows),
     }
     waits = [row for row in causes if row["step"] is None] or list(causes)
-    data = sum(row["total_ns"] for row in waits if row["cause"] == "data wait")
+    data = sum(row["total_ns"] for row in waits if row["cause"] == "data_wait")
     parts |= {"data": data, "scheduling": max(0, sum(row["idle_ns"] for row in rows) - data)}
     return parts, total
 
@@ -103,3 +105,12 @@ def _parts(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, An
     parts, total = _sums(budget, causes)
     shown = sorted(((value, name) for name, value in parts.items() if value > 0), reverse=True)
     return ", ".join(f"{name} {percent(value / total)}" for value, name in shown) if total else ""
+
+
+def as_json(way: Walk) -> dict[str, Any]:
+    """The way by the names of its places, and its finding's code; empty without one."""
+    return {
+        "turns": [{"at": turn.at.key, "to": turn.to.key, "why": turn.why} for turn in way.turns],
+        "end": way.end.key,
+        "code": way.finding.code if way.finding else "",
+    }

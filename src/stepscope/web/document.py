@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from stepscope import __version__
+from stepscope.guide.walk import as_json, walk
 from stepscope.reports import json
 from stepscope.reports.blocks import Outline
 from stepscope.reports.contents import Contents
@@ -42,15 +43,16 @@ def shown_table(report: Contents, name: str, most: int | None = None) -> dict[st
 def head(report: Contents) -> dict[str, Any]:
     """The report without rows of tables.
 
-    Beside what `docs/report.md` describes, it has `version`, `page` (title, facts, figures and sections, whose blocks
-    name their `kind`, as every output shows them), and of each table its description, number of rows, whether it was
-    computed, and what was missing.
+    Beside what `docs/report.md` describes, it has `version`, `guide` (the way to the costliest finding), `page` (title,
+    facts, figures and sections, whose blocks name their `kind`, as every output shows them), and of each table its
+    description, number of rows, whether it was computed, and what was missing.
     """
     shown = outline(replace(report, all_findings=True), _TOP)
     return {
         **json.head_values(report),
         "version": __version__,
         "page": page_of(shown),
+        "guide": as_json(walk(report.rows("step_budget"), report.rows("idle_causes"), report.findings)),
         "tables": {
             name: {key: value for key, value in json.about_table(report, name, table).items() if key != "columns"}
             | {"count": len(table)}

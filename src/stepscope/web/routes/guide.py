@@ -1,0 +1,64 @@
+"""The guide from symptoms to settings, and the pages on rules and remedies, to be read beside the recording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from stepscope.guide.tree import BY_KEY, TREE
+from stepscope.model.errors import UserError
+from stepscope.model.suggest import choose
+from stepscope.rules import documentation, remedies
+from stepscope.rules.registry import all_rules
+from stepscope.web.answers import json_answer
+from stepscope.web.viewing import Viewing
+
+
+def routes(_: Viewing) -> Sequence[BaseRoute]:
+    """`api/guide`, the places of the guide; `api/words?name=NAME`, a page on a rule or a remedy as HTML."""
+
+    def guide(request: Request) -> Response:
+        return json_answer(request, {"places": [asdict(place) for place in TREE]})
+
+    def words(request: Request) -> Response:
+        return json_answer(request, words_on(request.query_params.get("name", "")))
+
+    return [Route("/api/guide", guide), Route("/api/words", words)]
+
+
+def saved(viewing: Viewing) -> Iterator[str]:
+    """The guide, and the pages on the rules of all findings and on the remedies at the end of the way."""
+    head = json.loads(viewing.whole_report().head())
+    yield "api/guide"
+    for name in dict.fromkeys((*(one["code"] for one in head["findings"]), *BY_KEY[head["guide"]["end"]].remedies)):
+        yield f"api/words?name={name}"
+
+
+def words_on(name: str) -> dict[str, Any]:
+    """A page on a rule, by its code, or on a remedy: `title`, and `html` of its text.
+
+    Raises:
+        UserError: There is no such page.
+    """
+    from markdown_it import MarkdownIt  # takes 40 ms to import
+
+    rules = all_rules()
+    if name not in rules and name not in remedies.names():
+        raise UserError(f"there is no page on {name[:40]!r}", hint=choose(name, (*rules, *remedies.names())))
+    text = documentation.page(rules[name]) if name in rules else remedies.text(name)
+    title, _, rest = text.lstrip("# ").partition("\n")
+    # Texts of stepscope's own; this preset has no HTML and no addresses that run scripts all the same.
+    markdown = MarkdownIt("js-default", {"html": False, "linkify": False})
+    tokens = markdown.parse(rest)
+    for link in (one for token in tokens for one in token.children or () if one.type == "link_open"):
+        address = str(link.attrGet("href"))
+        if address.endswith(".md") and ":" not in address:
+            link.attrSet("href", f"#/guide?read={Path(address).stem}")
+    return {"title": title.strip(), "html": markdown.renderer.render(tokens, markdown.options, {})}
