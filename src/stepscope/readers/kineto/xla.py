@@ -70,8 +70,8 @@ def add_xla(staging: Staging, metadata: Iterable[tuple[str, str, str, str]]) -> 
         queue = stream[1] if stream else None if pid in streams else _OPS.get(name)
         if queue is not None:
             label = f"device {devices[pid]} stream {queue}"
-            found = staging.connection.execute(_QUEUE_SQL, [devices[pid], queue, label, pid, tid]).fetchall()
-            queues += [track for (track,) in found]
+            tracks = staging.connection.execute(_QUEUE_SQL, [devices[pid], queue, label, pid, tid]).fetchall()
+            queues += [track for (track,) in tracks]
         elif name in _AROUND:
             staging.connection.execute(_AROUND_SQL, [_AROUND[name], pid, tid])
     if queues:
