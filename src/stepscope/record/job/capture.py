@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from stepscope.record.job import kineto
+from stepscope.record.job import kineto, unimported
 from stepscope.record.job.journal import Journal
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Capture:
     def prepare(self) -> None:
         """Set the profiler up, which takes long the first time."""
         with kineto.first_use():
-            self._profiler.prepare_trace()
+            unimported.prepare(self._profiler)
         self._state = "prepared"
 
     def cancel(self) -> None:

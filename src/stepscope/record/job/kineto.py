@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ from typing import Any, Final
 #: `libkineto::Logger::severityLevel_`: messages below it are not written. The levels end at 5.
 _LEVEL: Final = "_ZN9libkineto6Logger14severityLevel_E"
 _NO_MESSAGES: Final = 6
+#: Where its first use takes the level from, and one by which it is seen that it has.
+_VARIABLE: Final = "KINETO_LOG_LEVEL"
+_TAKEN: Final = 7
 #: What its first use says where another thread than the one that imported torch makes it, past the level above.
 _FOREIGN: Final = b"External init callback must run in same thread"
 _STDERR: Final = 2
@@ -46,7 +50,33 @@ def _level() -> Any:
 
 @contextmanager
 def first_use() -> Iterator[None]:
-    """Around the first use, which sets the level by the environment, as without us, and may say where it is made."""
+    """Around what may be the first use: Kineto says nothing, and its level is the environment's then, as without us.
+
+    Where the first use is made by another thread than the one that imported torch, it says that, whatever the level.
+    """
+    with _taken_from_environment(), _without_foreign():
+        yield
+
+
+@contextmanager
+def _taken_from_environment() -> Iterator[None]:
+    level, given = _level(), os.environ.get(_VARIABLE)
+    if level is None or given is None:
+        # Its own level lets hardly anything through.
+        yield
+        return
+    before, level.value = level.value, _NO_MESSAGES
+    os.environ[_VARIABLE] = str(_TAKEN)
+    try:
+        yield
+    finally:
+        os.environ[_VARIABLE] = given
+        found = re.match(r"\s*[+-]?\d+", given)
+        level.value = before if level.value != _TAKEN else int(found[0]) if found else 0
+
+
+@contextmanager
+def _without_foreign() -> Iterator[None]:
     if threading.get_ident() == threading.main_thread().ident or not hasattr(os, "memfd_create"):
         yield
         return
