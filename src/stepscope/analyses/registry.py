@@ -37,6 +37,7 @@ MODULES: Final[tuple[str, ...]] = (
     "kernels.occupancy",
     "kernels.device_utilisation",
     "kernels.kernels",
+    "kernels.core_metrics",
     "kernels.inspected_kernels",
     "kernels.kernel_origins",
     "host.operators",

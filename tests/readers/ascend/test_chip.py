@@ -14,6 +14,7 @@ from stepscope.analyses.registry import analyses
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
+from stepscope.simulate import SimJob, simulate
 from stepscope.store.stated import StatedDevice
 
 CUBE, VECTOR = "AI_CORE", "AI_VECTOR_CORE"
@@ -153,3 +154,11 @@ def test_kernels_recorded_with_their_shapes_have_a_roofline_without_operators(tm
         assert rows["aclnnMm0_MatMulV2"]["efficiency"] == pytest.approx(0.699, abs=0.001)
         whole = analyses()["mfu"].run(trace).records()[-1]
         assert (whole["peak"], whole["covered"]) == ("Ascend 910B3 bf16", 1.0)
+
+
+def test_half_a_clock_is_not_taken_for_two_rounds(tmp_path: Path) -> None:
+    job = SimJob(device="ascend910b2", layers=1, steps=1, hidden=1024, sequence=512, slow_rank=0, slow_factor=2.0)
+    # Databases have no share of the chip that kernels used.
+    with open_fresh(simulate(job, tmp_path / "run", "ascend-db")[0]) as trace:
+        [found] = trace.rows("SELECT sms, clock_hz FROM devices")
+    assert found == {"sms": 24, "clock_hz": 900_000_000}

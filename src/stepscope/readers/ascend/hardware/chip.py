@@ -45,6 +45,11 @@ _LEAST_MEMORY_SQL: Final = """
 SELECT coalesce(max(value), 0)::BIGINT FROM ascend_counters
 WHERE unit = 'memory' AND name LIKE '% reserved' AND isfinite(value)
 """
+#: The clock that a recording kept; a recording is one rank's, and so one device's.
+_CLOCK_SQL: Final = """
+SELECT max(value) FROM ascend_counters WHERE name ILIKE '%AI Core Freq%' AND value > 0 AND isfinite(value)
+HAVING min(value) = max(value)
+"""
 _USED_SQL: Final = "SELECT DISTINCT device FROM ascend_device WHERE device IS NOT NULL ORDER BY 1"
 #: Utilisation is written with three decimals of a per cent, times with three of a microsecond: from these on their
 #: rounding is below a thousandth.
@@ -135,10 +140,11 @@ def _described(folder: Path) -> Iterator[tuple[int, Cores]]:
 def _counted(staging: Staging) -> dict[int, Cores]:
     """Cores by device, from counters."""
     rows = staging.connection.execute(_COUNTERS_SQL).fetchnumpy()
+    kept = staging.connection.execute(_CLOCK_SQL).fetchone()
     found: dict[int, Cores] = {}
     for device in np.unique(rows["device"]).tolist():
         mine = {name: np.asarray(values)[rows["device"] == device] for name, values in rows.items()}
-        cores = _by_utilisation(mine) or _by_rounds(mine)
+        cores = _by_utilisation(mine) or _by_rounds(mine, kept[0] if kept else None)
         if cores is not None:
             found[device] = cores
     return found
@@ -174,8 +180,11 @@ def _clock(rows: dict[str, NDArray[Any]]) -> float | None:
     return round(float(np.median(near)), 1)
 
 
-def _by_rounds(rows: dict[str, NDArray[Any]]) -> Cores | None:
-    """From kernels that use all cores, or more blocks than there are: only known chips can be told by that."""
+def _by_rounds(rows: dict[str, NDArray[Any]], kept: float | None) -> Cores | None:
+    """From kernels that use all cores, or more blocks than there are: only known chips can be told by that.
+
+    Half of a clock looks like two rounds: where the recording kept one clock, it is that of the cores.
+    """
     cube = (rows["cube_ns"] >= _LEAST_NS) & (rows["cube"] > 0) & (rows["blocks"] > 0)
     vector = (rows["core"] == "AI_VECTOR_CORE") & (rows["vector_ns"] >= _LEAST_NS) & (rows["blocks"] > 0)
     blocks = np.append(rows["blocks"][cube], rows["blocks"][vector])
@@ -185,7 +194,8 @@ def _by_rounds(rows: dict[str, NDArray[Any]]) -> Cores | None:
     )
     units = np.append(np.ones(int(cube.sum())), np.full(int(vector.sum()), 2.0))
     fits = []
-    for number, megahertz in known_cores():
+    for number, rated in known_cores():
+        megahertz = rated if kept is None else kept
         cores = number * units
         expected = megahertz / np.ceil(blocks / cores)
         full = int(np.count_nonzero(blocks == cores))
