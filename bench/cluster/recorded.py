@@ -12,6 +12,7 @@ from typing import Final
 from bench.cluster.here import here
 from bench.cluster.replicas import Replicas, collectives, regroup, stretched
 from bench.comparing.trace import Insert, PlantedTrace
+from bench.kineto_json import Event
 from bench.recordings.__main__ import LABELLED
 from bench.recordings.variants.kineto import category
 from stepscope.ingest import Options, open_trace
@@ -52,15 +53,14 @@ def nothing(_: Replicas) -> Truth:
 
 def slow_device(job: Replicas) -> Truth:
     """The kernels of one rank take 1.4 times as long."""
-    inserts, cost = stretched(job.ranks[_CULPRIT], 1.4, lambda _: True)
-    job.delay(_CULPRIT, inserts)
+    cost = job.delay(_CULPRIT, stretched(job.ranks[_CULPRIT], 1.4))
     return Truth(("CLU001",), (_CULPRIT,), cost, _CULPRIT)
 
 
 def more_work(job: Replicas) -> Truth:
     """One rank gets more: its kernels have 1.5 times the blocks and take 1.5 times as long."""
     late = job.ranks[_CULPRIT]
-    inserts, cost = stretched(late, 1.5, lambda _: True)
+    inserts = stretched(late, 1.5)
     for one in late.kernels():
         grid = (one.get("args") or {}).get("grid")
         if grid:
@@ -70,7 +70,7 @@ def more_work(job: Replicas) -> Truth:
         for dims in args.get("Input Dims") or ():
             if isinstance(dims, list) and len(dims) > 1 and isinstance(dims[0], int):
                 dims[0] = -(-dims[0] * 3 // 2)
-    job.delay(_CULPRIT, inserts)
+    cost = job.delay(_CULPRIT, inserts)
     # Work that is spread evenly is the mean of all, not the least.
     return Truth(("CLU004",), (_CULPRIT,), cost * (len(job.ranks) - 1) // len(job.ranks), _CULPRIT)
 
@@ -80,17 +80,17 @@ def slow_loader(job: Replicas) -> Truth:
     late = job.ranks[_CULPRIT]
     length = sum(end - start for start, end in late.steps) // len(late.steps)
     thread = late.main_thread()
-    moments = [_quiet(late, start, end) for start, end in late.steps]
+    moments = [_quiet(late, start, start + (end - start) // 5) for start, end in late.steps]
     inserts = [(at, at + 1, length // 5) for at in moments]
-    job.delay(_CULPRIT, inserts)
+    cost = job.delay(_CULPRIT, inserts)
     for number, at in enumerate(moments):
         name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
         late.add(thread, name, at + number * (length // 5), length // 5, cat="user_annotation", args={})
-    return Truth(("CLU004",), (_CULPRIT,), length // 5, _CULPRIT)
+    return Truth(("CLU004",), (_CULPRIT,), cost, _CULPRIT)
 
 
 def _quiet(trace: PlantedTrace, first: int, last: int) -> int:
-    """The middle of the longest stretch of a step in which neither a device nor an operator of the host is busy."""
+    """The middle of the longest stretch in which neither a device nor an operator of the host is busy."""
     busy = [(one["ts"], one["ts"] + one["dur"]) for one in trace.work() if first <= one["ts"] < last]
     busy += [
         (one["ts"], one["ts"] + one["dur"])
@@ -112,8 +112,8 @@ def slow_host(job: Replicas) -> Truth:
         gaps = late.boundaries(start, end, 10)
         inserts += [(at, at + 1, (end - start) // 5 // len(gaps)) for at in gaps]
     inserts = _outside(inserts, late)
-    job.delay(_CULPRIT, inserts)
-    return Truth(("CLU009", "CLU003"), (_CULPRIT,), sum(one[2] for one in inserts) // len(late.steps), _CULPRIT)
+    cost = job.delay(_CULPRIT, inserts)
+    return Truth(("CLU009", "CLU003"), (_CULPRIT,), cost, _CULPRIT)
 
 
 def slow_link(job: Replicas) -> Truth:
@@ -123,10 +123,17 @@ def slow_link(job: Replicas) -> Truth:
     cost = 0
     for rank in slow:
         trace = job.ranks[rank]
-        inserts = [(one["ts"], one["ts"] + one["dur"], 2 * one["dur"]) for one in collectives(trace) if one["dur"] > 1]
+        # Groups are compared by collectives of which group and size are recorded, from 1 MiB on.
+        told = [one for one in collectives(trace) if _bytes(one) >= 1 << 20]
+        inserts = [(one["ts"], one["ts"] + one["dur"], 2 * one["dur"]) for one in told]
         cost = sum(extra for start, _, extra in inserts if trace.inside(start)) // len(trace.steps)
         trace.insert(inserts)
     return Truth(("CLU002",), slow, cost)
+
+
+def _bytes(collective: Event) -> int:
+    args = collective.get("args") or {}
+    return 4 * int(args.get("In msg nelems", 0)) if "Process Group Name" in args else 0
 
 
 def missing_other(job: Replicas) -> Truth:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +39,8 @@ class Replicas:
         """Copy a recording so many times."""
         one.timeline.events = [event for event in one.timeline.events if category(event) != "python_function"]
         self.ranks = [one.copy() for _ in range(number)]
+        for trace in self.ranks:  # copies may share what lies within events
+            trace.timeline.events = deepcopy(trace.timeline.events)
         for rank, trace in enumerate(self.ranks):
             _as_rank(trace, rank, number)
 
@@ -46,9 +49,14 @@ class Replicas:
         """The typical steps, as they are on all ranks."""
         return self.ranks[0].steps
 
-    def delay(self, culprit: int, inserts: Sequence[Insert]) -> None:
-        """Put time into one rank, between its collectives, for which the others wait in these."""
+    def delay(self, culprit: int, inserts: Sequence[Insert]) -> int:
+        """Put time into one rank, between its collectives, for which the others wait in these.
+
+        Returns:
+            How much of it lies in steps and before the last collective, per step, in ns.
+        """
         late = self.ranks[culprit]
+        early = sum(extra for start, _, extra in inserts if start < late.steps[0][0])
         before = [(one["ts"], one["dur"]) for one in collectives(late)]
         late.insert(inserts)
         moved = collectives(late)
@@ -59,6 +67,8 @@ class Replicas:
         for rank, trace in enumerate(self.ranks):
             if rank != culprit:
                 _wait(trace, ends)
+        begun, dur = before[-1]
+        return (ends[-1] - begun - dur - early) // max(len(late.steps), 1)
 
     def save(self, folder: Path) -> Path:
         """Write a file for each rank."""
@@ -158,16 +168,13 @@ def _after(computing: Sequence[tuple[int, int]], end: int) -> int | None:
     return (computing[at][0] if at < len(computing) else end + 1) - 1
 
 
-def stretched(trace: PlantedTrace, factor: float, wanted: Callable[[Event], bool]) -> tuple[list[Insert], int]:
-    """What makes kernels that run beside no collective take so many times as long, and how much that is per step."""
+def stretched(trace: PlantedTrace, factor: float) -> list[Insert]:
+    """What makes kernels that run beside no collective take so many times as long."""
     busy = np.array([(one["ts"], one["ts"] + one["dur"]) for one in collectives(trace)], np.int64).reshape(-1, 2)
-    inserts, total = list[Insert](), 0
+    inserts = list[Insert]()
     for one in trace.kernels():
         start, stop = one["ts"], one["ts"] + one["dur"]
         alone = not bool(np.any((busy[:, 0] < stop) & (busy[:, 1] > start)))
-        if not alone or one["dur"] < 2 or not wanted(one) or (inserts and start < inserts[-1][1]):
-            continue
-        extra = round(one["dur"] * (factor - 1))
-        inserts.append((start, stop, extra))
-        total += extra if trace.inside(start) else 0
-    return inserts, total // max(len(trace.steps), 1)
+        if alone and one["dur"] > 1 and not (inserts and start < inserts[-1][1]):
+            inserts.append((start, stop, round(one["dur"] * (factor - 1))))
+    return inserts
