@@ -109,7 +109,9 @@ class PlantedTrace:
         launches = self.launches() if awaited else {}
         ends, found = first, []
         for one in self.work():
-            if first <= one["ts"] < last:
+            if one["ts"] < first:
+                ends = max(ends, one["ts"] + one["dur"])
+            elif one["ts"] < last:
                 until = one["ts"]
                 if awaited:
                     call = launches.get(correlation(one))
@@ -121,6 +123,13 @@ class PlantedTrace:
             return []
         at = np.linspace(0, len(found) - 1, min(number, len(found))).astype(int)
         return [found[i] for i in dict.fromkeys(at.tolist())]
+
+    def main_thread(self) -> Event:
+        """A call on the thread that launches most."""
+        calls = [one for one in self.host(is_runtime) if "launch" in str(one["name"]).lower()]
+        threads = [(one["pid"], one["tid"]) for one in calls]
+        most = max(set(threads), key=threads.count)
+        return next(one for one, thread in zip(calls, threads, strict=True) if thread == most)
 
     def idle_at(self, moments: Sequence[int]) -> float:
         """Share of moments at which no activity of a device runs."""

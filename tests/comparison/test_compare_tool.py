@@ -110,3 +110,23 @@ def test_modules(found: Comparison) -> None:
             assert value == pytest.approx(float(total), abs=0.005 if "BACKWARD" in module else 1e-5), module
             seen[column] += 1
     assert seen == {"base_total_ns": 12, "base_backward_ns": 12}
+
+
+def test_modules_have_their_call_stacks_and_operators_their_inputs(found: Comparison) -> None:
+    expected = {}
+    for row in sheet("ModuleCompareStatistic"):
+        if row[4] == "[ TOTAL ]" and row[16]:
+            # What has no file is no line here.
+            lines = [one.strip() for one in row[16].split(";") if not one.strip().startswith("<")]
+            expected[NUMBERED.sub("", row[3].rpartition("/ ")[2])] = lines
+    seen = 0
+    for each in found.table("compute_modules").records():
+        known = expected.get(NUMBERED.sub("", (each["base_path"] or "").rpartition(" / ")[2]))
+        if known and each["base_stack"]:
+            seen += 1
+            assert each["base_stack"].split(";\n")[:5] == known[:5], each["name"]
+    assert seen
+    inputs = {row["base_dtypes"] for row in found.table("memory_calls").records()}
+    shapes = [row["base_shapes"] or "" for row in found.table("memory_calls").records()]
+    assert any("[32, 3, 224, 224]" in one for one in shapes), shapes
+    assert any("float" in (one or "") for one in inputs)

@@ -127,9 +127,9 @@ def test_sheet_of_modules(tmp_path: Path) -> None:
     assert rows[2][1:6] == ["Module Class", "Module Level", "Module Name", "Operator Name", "Kernel Details"]
     assert [row[1:7] for row in rows[3:7]] == [
         ["Net", 0, "Net_0", "[ TOTAL ]", "", 0.1],
-        ["Net", 0, "Net_0", "", "gelu", 0.1],
+        ["Net", 0, "Net_0", "", "gelu, [number: 1], [duration_us: 0.100]", 0.1],
         ["Linear", 1, "Net_0 / Linear_0", "[ TOTAL ]", "", 0.3],
-        ["Linear", 1, "Net_0 / Linear_0", "aten::mm", "sgemm", 0.3],
+        ["Linear", 1, "Net_0 / Linear_0", "aten::mm", "sgemm, [number: 1], [duration_us: 0.300]", 0.3],
     ]
 
 

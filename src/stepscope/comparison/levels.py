@@ -6,9 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from stepscope.comparison.matching.call_details import describe
 from stepscope.comparison.matching.call_tree import allocation_charges, call_tree, compute_charges
 from stepscope.comparison.matching.meeting import met
-from stepscope.comparison.matching.tree_tables import MEMORY_CALLS, memory_calls, tree_tables
+from stepscope.comparison.matching.tree_tables import (
+    COMPUTE_CALLS,
+    COMPUTE_MODULES,
+    MEMORY_CALLS,
+    memory_calls,
+    tree_tables,
+)
 from stepscope.comparison.noise.ratio import CONFIDENCE
 from stepscope.comparison.parts import splits
 from stepscope.comparison.parts.allocations import MEMORY, memory_sums, memory_table, step_allocations
@@ -115,6 +122,8 @@ def level_tables(
     if MEMORY_CALLS.name in wanted and MEMORY.name in tables:
         trees = [call_tree(side, allocation_charges(side, step_allocations(side))) for side in sides]
         if any(tree.children for tree in trees):  # a memory snapshot has no calls
+            for tree, side in zip(trees, sides, strict=True):
+                describe(tree, side.trace)
             tables[MEMORY_CALLS.name] = memory_calls(trees[0], trees[1], _steps(sides, confidence), names)
     if MEMORY_PEAK.name in wanted and (peaks := _both(sides, peak_sums, MEMORY_PEAK.name, lacking)):
         tables[MEMORY_PEAK.name] = peak_table(peaks[0], peaks[1])
@@ -183,6 +192,9 @@ def _compute(
         base_tree, new_tree = (
             call_tree(side, compute_charges(side, work)) for side, work in zip(sides, works, strict=True)
         )
+        if wanted & {COMPUTE_MODULES.name, COMPUTE_CALLS.name}:
+            for tree, side in ((base_tree, sides[0]), (new_tree, sides[1])):
+                describe(tree, side.trace)
         made = tree_tables(base_tree, new_tree, times, names)
         tables |= {name: table for name, table in made.items() if name in wanted}
     return tables

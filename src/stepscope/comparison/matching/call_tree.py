@@ -41,6 +41,10 @@ class CallNode:
         kernels: Names of kernels that it launched itself, with their part of `own`.
         backward: Of a module or range: the backward pass of its operators that lie in no inner one.
         calls: How often it was called in the side's steps.
+        event: Its first call; -1 for the root.
+        stack: Python stack of that, outermost line first; empty where not recorded, or not asked for.
+        shapes: Shapes of the inputs of that; likewise.
+        dtypes: Their types; likewise.
     """
 
     name: str
@@ -50,6 +54,10 @@ class CallNode:
     kernels: dict[str, Amount] = field(default_factory=dict)
     backward: Amount = field(default_factory=Amount)
     calls: int = 0
+    event: int = -1
+    stack: str = ""
+    shapes: str = ""
+    dtypes: str = ""
 
     def total(self) -> int:
         """What was launched or allocated in it, over all steps."""
@@ -170,5 +178,5 @@ def _add(root: CallNode, tree: HostTree, names: dict[int, str]) -> tuple[list[Ca
         kind = "annotation" if _RANGE.match(name) else _CATEGORIES[int(tree.category[at])]
         name = _NUMBER.sub("#", name) if kind == "annotation" else name
         around = root if parent[one] < 0 else nodes[int(parent[one])]
-        nodes[one] = around.children.setdefault((name, kind), CallNode(name, kind))
+        nodes[one] = around.children.setdefault((name, kind), CallNode(name, kind, event=int(tree.id[at])))
     return nodes, path

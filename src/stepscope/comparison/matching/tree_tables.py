@@ -31,6 +31,11 @@ _PATHS: Final = (
     text("base_path", "Names from the outermost to it, joined by ` / `; null if the base has none.", nullable=True),
     text("new_path", "The same of the new side.", nullable=True),
 )
+_INPUTS: Final = tuple(
+    text(f"{side}_{name}", f"{what} of the inputs of its first call {where}; null where not recorded.", nullable=True)
+    for name, what in (("shapes", "Shapes"), ("dtypes", "Types"))
+    for side, where in (("base", "on the base"), ("new", "on the new side"))
+)
 COMPUTE_MODULES: Final = TableSchema(
     "compute_modules",
     "Compute by module or range, aligned by the tree of calls. base_ns and new_ns are of operators and kernels in it "
@@ -44,6 +49,9 @@ COMPUTE_MODULES: Final = TableSchema(
         ns("base_backward_ns", "Backward pass of its operators per step of the base, inner modules' included, as far "
            "as the recording links the two; counted in `(outside modules)`."),
         ns("new_backward_ns", "The same of the new one."), *CERTAIN,
+        text("base_stack", "Python stack of its first call on the base, outermost line first; null where not recorded.",
+             nullable=True),
+        text("new_stack", "The same of the new one.", nullable=True),
     ),
 )  # fmt: skip
 COMPUTE_MODULE_CLASSES: Final = TableSchema(
@@ -64,15 +72,16 @@ COMPUTE_CALLS: Final = TableSchema(
      *BESIDE,
      text("module", "Path of the innermost module or range around it, on the base if that has it; null outside.",
           nullable=True),
-     Column("base_kernels", "string[]", "Kernels that it launched itself on the base, the eight that take longest."),
-     Column("new_kernels", "string[]", "The same on the new side."), *CERTAIN),
+     Column("base_kernels", "string[]", "Kernels that it launched itself on the base, the eight that take longest: "
+            "name, number and time per step."),
+     Column("new_kernels", "string[]", "The same on the new side."), *CERTAIN, *_INPUTS),
 )  # fmt: skip
 MEMORY_CALLS: Final = TableSchema(
     "memory_calls",
     "Device memory allocated per step by operator within the calls around it, aligned by the tree of calls, the "
     "largest difference first. Rows add up to those of `memory`.",
     (text("name", "The operator, module or range; `(no operator)` for what none allocated."), *_PATHS, _MATCH,
-     *BESIDE_BYTES, *CERTAIN_BYTES),
+     *BESIDE_BYTES, *CERTAIN_BYTES, *_INPUTS),
 )  # fmt: skip
 #: Kernels named of a call.
 _MOST_KERNELS: Final = 8
@@ -111,7 +120,13 @@ def memory_calls(base: CallNode, new: CallNode, times: StepCounts, names: Mappin
     """
     pairs = aligned(base, new, names)
     rows = [
-        (*_words(pairs, row.key, "(no operator)"), *row.values, *row.interval) for row in _own(base, new, pairs, times)
+        (
+            *_words(pairs, row.key, "(no operator)"),
+            *row.values,
+            *row.interval,
+            *_inputs(*_nodes(base, new, pairs, row.key)),
+        )
+        for row in _own(base, new, pairs, times)
     ]
     return Table.from_rows(MEMORY_CALLS, rows)
 
@@ -132,8 +147,9 @@ def _calls(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: S
     for row in _own(base, new, pairs, times):
         words = _words(pairs, row.key, "(no operator)")
         path, known = (words[1], modules[0]) if words[1] else (words[2], modules[1])
-        nodes = (base, new) if row.key == _REST else (pairs[row.key].base, pairs[row.key].new)
-        rows.append((*words, *row.values, _module_of(path or "", known), *map(_kernels, nodes), *row.interval))
+        nodes = _nodes(base, new, pairs, row.key)
+        kernels = [_kernels(node, number) for node, number in zip(nodes, times[:2], strict=True)]
+        rows.append((*words, *row.values, _module_of(path or "", known), *kernels, *row.interval, *_inputs(*nodes)))
     return Table.from_rows(COMPUTE_CALLS, rows)
 
 
@@ -144,10 +160,28 @@ def _module_of(path: str, modules: set[str]) -> str | None:
     return path or None
 
 
-def _kernels(node: CallNode | None) -> list[str]:
+def _nodes(
+    base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], key: int
+) -> tuple[CallNode | None, CallNode | None]:
+    return (base, new) if key == _REST else (pairs[key].base, pairs[key].new)
+
+
+def _inputs(base: CallNode | None, new: CallNode | None) -> tuple[str | None, ...]:
+    """The values of `_INPUTS`."""
+    return (
+        (base.shapes or None) if base else None, (new.shapes or None) if new else None,
+        (base.dtypes or None) if base else None, (new.dtypes or None) if new else None,
+    )  # fmt: skip
+
+
+def _kernels(node: CallNode | None, times: int) -> list[str]:
     if node is None:
         return []
-    return sorted(node.kernels, key=lambda name: (-node.kernels[name].ns, name))[:_MOST_KERNELS]
+    longest = sorted(node.kernels, key=lambda name: (-node.kernels[name].ns, name))[:_MOST_KERNELS]
+    amounts = [(name, node.kernels[name]) for name in longest]
+    return [
+        f"{name}, [number: {one.count / times:g}], [duration_us: {one.ns / times / 1e3:.3f}]" for name, one in amounts
+    ]
 
 
 def _modules(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: StepCounts) -> tuple[Table, Table]:
@@ -171,7 +205,9 @@ def _modules(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times:
         depth = 0 if row.key == _REST else _depth(pairs[row.key])
         if any(totals[row.key]):
             means = [total // (times.base, times.new)[i % 2] for i, total in enumerate(totals[row.key])]
-            rows.append((*words, depth, *means[:2], *row.values, *means[2:], *row.interval))
+            nodes = _nodes(base, new, pairs, row.key)
+            stacks = [(node.stack or None) if node else None for node in nodes]
+            rows.append((*words, depth, *means[:2], *row.values, *means[2:], *row.interval, *stacks))
             name = _INSTANCE.sub("", words[1] or words[2] or words[0])
             own = (row, left.get(row.key, Amount()), right.get(row.key, Amount()))
             classes.setdefault(name, []).append(own)

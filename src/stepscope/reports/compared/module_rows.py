@@ -9,6 +9,10 @@ from typing import Any, Final
 from stepscope.model.table import Table
 
 _TOTAL: Final = "[ TOTAL ]"
+#: Columns of operators of one name that add up.
+_SUMS: Final = (
+    "base_ns", "new_ns", "diff_ns", "base_count", "new_count", "base_total_ns", "new_total_ns", "diff_total_ns"
+)  # fmt: skip
 
 
 def module_rows(tables: Mapping[str, Table]) -> list[dict[str, Any]]:
@@ -29,6 +33,27 @@ def module_rows(tables: Mapping[str, Table]) -> list[dict[str, Any]]:
                      "base_total_ns": call["base_ns"], "new_total_ns": call["new_ns"],
                      "diff_total_ns": call["diff_ns"]}  # fmt: skip
             found.append(call | shown)
+    return found
+
+
+def statistic_rows(tables: Mapping[str, Table]) -> list[dict[str, Any]]:
+    """The same with the operators of one name in a module as one row."""
+    found: list[dict[str, Any]] = []
+    together: dict[tuple[str | None, str], dict[str, Any]] = {}
+    for row in module_rows(tables):
+        if row["operator"] == _TOTAL:
+            found.append(row)
+            continue
+        name = str(row["operator"]).rpartition(" / ")[2]
+        known = together.get((row["module"], name))
+        if known is None:
+            known = together[row["module"], name] = {**row, "operator": name}
+            found.append(known)
+            continue
+        for column in _SUMS:
+            known[column] += row[column]
+        for column in ("base_kernels", "new_kernels"):
+            known[column] = [*known[column], *row[column]]
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from stepscope.model.table import Table
-from stepscope.reports.compared.module_rows import module_rows
+from stepscope.reports.compared.module_rows import module_rows, statistic_rows
 from stepscope.reports.text import module_class
 
 #: Above which group of columns a heading stands: neither side's, the base's, the comparison's, or the difference.
@@ -60,6 +60,11 @@ def _of(column: str, divisor: float = 1) -> Callable[[Row], Any]:
     return lambda row: row[column] / divisor if divisor != 1 and row[column] is not None else row[column]
 
 
+def _maybe(column: str, divisor: float = 1) -> Callable[[Row], Any]:
+    """The same of a column that some rows lack."""
+    return lambda row: None if row.get(column) is None else _of(column, divisor)(row)
+
+
 def _mean(column: str, divisor: float) -> Callable[[Row], Any]:
     count = column.replace("_ns", "_count")
     return lambda row: row[column] / row[count] / divisor if row[count] else None
@@ -97,6 +102,16 @@ def _mean_ratio(row: Row) -> float | None:
     return float(row["new_ns"] / row["new_count"] / (row["base_ns"] / row["base_count"]))
 
 
+def _allocated(side: str) -> Callable[[Row], Any]:
+    """Allocations of a side by number and mean size."""
+
+    def words(row: Row) -> str | None:
+        number, size = row[f"{side}_count"], row[f"{side}_bytes"]
+        return f"{number:,.6g} × {size / number / 2**10:,.1f} KB" if number else None
+
+    return words
+
+
 def _lines(column: str) -> Callable[[Row], str]:
     return lambda row: "\n".join(row[column])
 
@@ -115,6 +130,16 @@ _MODULE_COLUMNS: Final = (
     CompareColumn("Module Class", lambda row: module_class(row["name"])),
     CompareColumn("Module Level", _of("depth"), "", "0"),
 )
+_STACKS: Final = (
+    CompareColumn("Base Call Stack", _maybe("base_stack"), "diff"),
+    CompareColumn("Comparison Call Stack", _maybe("new_stack"), "diff"),
+)
+
+
+def _inputs(side: Side) -> tuple[CompareColumn, ...]:
+    return (CompareColumn("Input Shape", _of(f"{side}_shapes"), side),
+            CompareColumn("Input Type", _of(f"{side}_dtypes"), side))  # fmt: skip
+
 
 SHEETS: Final = (
     CompareSheet("OverallMetrics", "overall", (
@@ -129,11 +154,11 @@ SHEETS: Final = (
         CompareColumn("Diff Duration(ms)", _of("diff_ns", 1e6), "diff", _TIME), _RATIO_COLUMN,
     )),
     CompareSheet("OperatorCompare", "compute_calls", (
-        CompareColumn("Operator Name", _of("base_path"), "base"),
+        CompareColumn("Operator Name", _of("base_path"), "base"), *_inputs("base"),
         CompareColumn("Kernel Details", _lines("base_kernels"), "base"),
         CompareColumn("Device Duration(us)", _of("base_ns", 1e3), "base", _TIME),
         CompareColumn("Number", _of("base_count"), "base", _COUNT),
-        CompareColumn("Operator Name", _of("new_path"), "new"),
+        CompareColumn("Operator Name", _of("new_path"), "new"), *_inputs("new"),
         CompareColumn("Kernel Details", _lines("new_kernels"), "new"),
         CompareColumn("Device Duration(us)", _of("new_ns", 1e3), "new", _TIME),
         CompareColumn("Number", _of("new_count"), "new", _COUNT),
@@ -142,15 +167,21 @@ SHEETS: Final = (
     )),
     CompareSheet("ModuleCompareStatistic", "compute_modules", (
         *_MODULE_COLUMNS,
-        CompareColumn("Module Name", lambda row: row["base_path"] or row["new_path"]),
-        *_groups(_both("Device Self Time(ms)", "ns", 1e6), _CALLS, _both("Device Total Time(ms)", "total_ns", 1e6),
-                 _both("Backward Time(ms)", "backward_ns", 1e6)),
-        CompareColumn("Device Total Time Diff(ms)", lambda row: (row["new_total_ns"] - row["base_total_ns"]) / 1e6,
-                      "diff", _TIME),
+        CompareColumn("Module Name", _of("module")), CompareColumn("Operator Name", _of("operator")),
+        CompareColumn("Kernel Details", _lines("base_kernels"), "base"),
+        CompareColumn("Device Self Time(ms)", _of("base_ns", 1e6), "base", _TIME),
+        CompareColumn("Number", _of("base_count"), "base", _COUNT),
+        CompareColumn("Device Total Time(ms)", _of("base_total_ns", 1e6), "base", _TIME),
+        CompareColumn("Backward Time(ms)", _maybe("base_backward_ns", 1e6), "base", _TIME),
+        CompareColumn("Kernel Details", _lines("new_kernels"), "new"),
+        CompareColumn("Device Self Time(ms)", _of("new_ns", 1e6), "new", _TIME),
+        CompareColumn("Number", _of("new_count"), "new", _COUNT),
+        CompareColumn("Device Total Time(ms)", _of("new_total_ns", 1e6), "new", _TIME),
+        CompareColumn("Backward Time(ms)", _maybe("new_backward_ns", 1e6), "new", _TIME),
+        CompareColumn("Device Total Time Diff(ms)", _of("diff_total_ns", 1e6), "diff", _TIME),
         CompareColumn("Device Self Time Diff(ms)", _of("diff_ns", 1e6), "diff", _TIME),
-        CompareColumn("Diff Ratio", _ratio_of("base_total_ns", "new_total_ns"), "diff", _RATIO),
-        CompareColumn("Match", _of("match"), "diff"),
-    )),
+        CompareColumn("Diff Total Ratio", _ratio_of("base_total_ns", "new_total_ns"), "diff", _RATIO), *_STACKS,
+    ), statistic_rows),
     CompareSheet("ModuleCompare", "compute_modules", (
         *_MODULE_COLUMNS,
         CompareColumn("Module Name", _of("module")), CompareColumn("Operator Name", _of("operator")),
@@ -165,7 +196,7 @@ SHEETS: Final = (
         CompareColumn("Device Total Time Diff(us)", _of("diff_total_ns", 1e3), "diff", _TIME),
         CompareColumn("Device Self Time Diff(us)", _of("diff_ns", 1e3), "diff", _TIME),
         CompareColumn("Diff Total Ratio", _ratio_of("base_total_ns", "new_total_ns"), "diff", _RATIO),
-        CompareColumn("Match", _of("match"), "diff"),
+        CompareColumn("Match", _of("match"), "diff"), *_STACKS,
     ), module_rows),
     CompareSheet("MemoryCompareStatistic", "memory", (
         CompareColumn("Operator Name", _of("name")),
@@ -174,10 +205,12 @@ SHEETS: Final = (
         CompareColumn("Diff Memory(MB)", _of("diff_bytes", 2**20), "diff", _TIME), _RATIO_COLUMN,
     )),
     CompareSheet("MemoryCompare", "memory_calls", (
-        CompareColumn("Operator Name", _of("base_path"), "base"),
+        CompareColumn("Operator Name", _of("base_path"), "base"), *_inputs("base"),
+        CompareColumn("Allocated Details", _allocated("base"), "base"),
         CompareColumn("Size(KB)", _of("base_bytes", 2**10), "base", _TIME),
         CompareColumn("Number", _of("base_count"), "base", _COUNT),
-        CompareColumn("Operator Name", _of("new_path"), "new"),
+        CompareColumn("Operator Name", _of("new_path"), "new"), *_inputs("new"),
+        CompareColumn("Allocated Details", _allocated("new"), "new"),
         CompareColumn("Size(KB)", _of("new_bytes", 2**10), "new", _TIME),
         CompareColumn("Number", _of("new_count"), "new", _COUNT),
         CompareColumn("Diff Size(KB)", _of("diff_bytes", 2**10), "diff", _TIME), _RATIO_COLUMN,

@@ -53,9 +53,12 @@ class _ComparedSheets:
     def sheet(self, one: CompareSheet) -> None:
         """A sheet of one table."""
         sheet = self._book.add_worksheet(one.name)
-        columns = (CompareColumn(_ORDER, lambda _: None, "", "0"), *one.columns)
+        # Beside an index rows are numbered behind it, so that the first column is what that tool's is.
+        at_order = int(one.columns[0].heading == "Index")
+        order = CompareColumn(_ORDER, lambda _: None, "", "0")
+        columns = (*one.columns[:at_order], order, *one.columns[at_order:])
         for i, column in enumerate(columns):
-            sheet.set_column(i, i, 9 if i == 0 else 14 if column.form else _WIDE)
+            sheet.set_column(i, i, 9 if column is order else 14 if column.form else _WIDE)
         sides = {
             "base": ("Base Profiling", self._comparison.base),
             "new": ("Comparison Profiling", self._comparison.new),
@@ -71,9 +74,10 @@ class _ComparedSheets:
         records = one.rows(tables) if one.rows is not None else tables[one.table].records()
         kept = records[: MAX_ROWS - _HEAD - 2]
         for position, record in enumerate(kept, start=1):
-            sheet.write_number(_HEAD + position, 0, position)
-            for i, column in enumerate(one.columns, start=1):
-                self._cell(sheet, _HEAD + position, i, column.value(record), column.form)
+            sheet.write_number(_HEAD + position, at_order, position)
+            for i, column in enumerate(columns):
+                if column is not order:
+                    self._cell(sheet, _HEAD + position, i, column.value(record), column.form)
         sheet.freeze_panes(_HEAD + 1, 2)
         sheet.autofilter(_HEAD, 0, _HEAD + max(1, len(kept)), len(columns) - 1)
         for i, column in enumerate(columns):
