@@ -131,3 +131,16 @@ def test_every_registered_rule_survives_a_trace_that_has_next_to_nothing() -> No
     facts = Facts()
     facts.host("op", "aten::add", 0, 10)
     assert not [one for one in engine.diagnose(facts.trace(), strict=True).unasked if one.failed]
+
+
+@pytest.mark.parametrize(("share", "healthy"), [(None, True), (0.099, True), (0.1, False)])
+def test_what_takes_much_of_the_recording_beside_good_steps_takes_their_mark(only, share, healthy) -> None:
+    only(registered(lambda *_: (Draft("Title", "Summary.", (Action("Act"),), recorded_share=share),)))
+    facts = Facts()
+    facts.row("devices", device=0, name="NVIDIA A100-SXM4-80GB")
+    for number in range(3):
+        facts.step(number, 100_000 * number, 100_000)
+        for kernel in range(40):
+            start = 100_000 * number + 2_500 * kernel
+            facts.kernel("k", start + 10, 2_375, launch=(start, 5))
+    assert diagnose(facts.trace()).healthy == healthy

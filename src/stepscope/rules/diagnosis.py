@@ -13,6 +13,8 @@ from stepscope.signals.recording.accounting import Account
 _OF_THE_RECORDING: Final = ("REC002", "REC013")
 #: A step is unexplained if its lost share exceeds what the findings explain by this much.
 _LARGE: Final = 0.25
+#: What takes so much of the recording beside the steps is to be seen before they are praised.
+_BESIDE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,14 @@ class Diagnosis:
     def healthy(self) -> bool:
         """Whether every rank's typical step could be judged and goes to useful device work.
 
-        A finding with a price says otherwise, and so does one about memory that is sure.
+        A finding with a price says otherwise, and so does one about memory that is sure, or about much of what was
+        recorded beside the steps.
         """
         judged = self.ranks > 0 and len(self.accounts) == self.ranks
         failed = any(one.failed for one in self.unasked)
-        return judged and not failed and not self._problems and all(one.clean for one in self.accounts.values())
+        beside = any((one.recorded_share or 0.0) >= _BESIDE for one in self.shown)
+        clean = all(one.clean for one in self.accounts.values())
+        return judged and not failed and not self._problems and not beside and clean
 
     @property
     def _problems(self) -> tuple[Finding, ...]:

@@ -46,6 +46,9 @@ _WATCH_CUDA = (
 )
 
 
+_WHY = " Hypotheses: a clock that falls with heat or power, or another process on the device."
+
+
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the time of kernels with that in the best steps."""
     share = s(lost_share)
@@ -57,7 +60,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="The device slows down at times",
         summary=f"The same kernels take {percent(share)} longer on average than in the fastest steps, and up to "
-        f"{percent(float(found.slowness.max()) - 1)} longer in single steps{_samples(clock if dropped else None)}.",
+        f"{percent(float(found.slowness.max()) - 1)} longer in single steps{_samples(clock if dropped else None)}."
+        f"{'' if dropped else _WHY}",
         actions=(
             Action(
                 "Watch clock, temperature, power and other processes during the job",
