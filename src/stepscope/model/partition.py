@@ -45,16 +45,58 @@ def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Tim
     return starts, np.append(starts[1:], hi), np.log2(lowest[first]).astype(np.int64)
 
 
-def overlay(
-    starts: Times, ends: Times, tile_starts: Times, tile_ends: Times
-) -> tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]:
+Overlaid = tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]
+
+
+def overlay(starts: Times, ends: Times, tile_starts: Times, tile_ends: Times) -> Overlaid:
     """Cut any intervals along tiles, which ascend and do not overlap.
 
     Returns:
         starts, ends, interval and tile of every non-empty intersection, by interval and then by time.
     """
     first = np.searchsorted(tile_ends, starts, side="right")
-    count = np.maximum(np.searchsorted(tile_starts, ends, side="left") - first, 0)
+    last = np.searchsorted(tile_starts, ends, side="left")
+    return _cut(starts, ends, tile_starts, tile_ends, first, last)
+
+
+def overlay_lanes(
+    lane: NDArray[np.int64],
+    starts: Times,
+    ends: Times,
+    tile_lane: NDArray[np.int64],
+    tile_starts: Times,
+    tile_ends: Times,
+) -> Overlaid:
+    """`overlay`, of each interval along the tiles of its own lane alone.
+
+    Args:
+        lane: int64[n], of each interval.
+        starts: int64[n].
+        ends: int64[n].
+        tile_lane: int64[m], of each tile; ascending.
+        tile_starts: int64[m]; ascending, and without overlap, within each lane.
+        tile_ends: int64[m].
+    """
+    order = np.argsort(lane, kind="stable")
+    lanes, heads = np.unique(lane[order], return_index=True)
+    lows, highs = (np.searchsorted(tile_lane, lanes, side=side).tolist() for side in ("left", "right"))
+    first, last = np.zeros(lane.size, np.int64), np.zeros(lane.size, np.int64)
+    for low, high, mine in zip(lows, highs, np.split(order, heads[1:]), strict=True):
+        first[mine] = low + np.searchsorted(tile_ends[low:high], starts[mine], side="right")
+        last[mine] = low + np.searchsorted(tile_starts[low:high], ends[mine], side="left")
+    return _cut(starts, ends, tile_starts, tile_ends, first, last)
+
+
+def _cut(
+    starts: Times,
+    ends: Times,
+    tile_starts: Times,
+    tile_ends: Times,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+) -> Overlaid:
+    """Cut each interval along the tiles [first, last)."""
+    count = np.maximum(last - first, 0)
     interval = np.repeat(np.arange(starts.size), count)
     tile = np.arange(interval.size) - np.repeat(np.cumsum(count) - count - first, count)
     lefts = np.maximum(starts[interval], tile_starts[tile])

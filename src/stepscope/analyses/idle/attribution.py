@@ -66,21 +66,13 @@ def explain(gaps: Gaps, hosts: HostStates | None) -> IdleParts:
 
 def _before_launch(gaps: Gaps, hosts: HostStates) -> Part:
     """Cause before the launch call: the state of the host's threads."""
-    main = hosts.feeders[0]
-    thread = np.where(np.isin(gaps.thread, hosts.feeders), gaps.thread, main)
-    lo, hi = int(gaps.starts.min(initial=0)), int(gaps.ends.max(initial=0))
-    parts: list[Part] = []
-    for one in np.unique(thread).tolist():
-        mine = np.flatnonzero(thread == one)
-        tile_starts, tile_ends, states = hosts.timeline(one, lo, hi)
-        starts, ends, index, tile = overlay(gaps.starts[mine], gaps.call_starts[mine], tile_starts, tile_ends)
-        gap, cause = mine[index], _LABELS[states[tile]]
-        no_launch = gaps.started[gap] & (gaps.thread[gap] < 0)
-        cause[no_launch & np.isin(cause, [*_DISPATCH, causes.GC])] = causes.NO_LAUNCH
-        # What starts while the host is blocked had been launched before.
-        cause[no_launch & (cause == causes.BLOCKED) & (ends == gaps.ends[gap])] = causes.QUEUED
-        parts.append((starts, ends, gap, cause))
-    return _joined(parts)
+    found = hosts.cut(gaps.thread, gaps.starts, gaps.call_starts)
+    gap, cause = found.interval, _LABELS[found.state]
+    no_launch = gaps.started[gap] & (gaps.thread[gap] < 0)
+    cause[no_launch & np.isin(cause, [*_DISPATCH, causes.GC])] = causes.NO_LAUNCH
+    # What starts while the host is blocked had been launched before.
+    cause[no_launch & (cause == causes.BLOCKED) & (found.ends == gaps.ends[gap])] = causes.QUEUED
+    return found.starts, found.ends, gap, cause
 
 
 def _during_launch(gaps: Gaps, hosts: HostStates) -> Part:
@@ -130,11 +122,3 @@ def behind_nothing(parts: IdleParts, busy: Intervals) -> IdleParts:
     waits |= np.isin(parts.cause, [causes.DELAYED, causes.EMPTY, causes.QUEUED]) & (parts.ends <= first)
     waits &= (parts.ends - parts.starts >= UNSEEN_NS) & (busy.within(parts.starts, parts.ends) == 0)
     return IdleParts(parts.starts, parts.ends, parts.gap, np.where(waits, causes.UNSEEN, parts.cause))
-
-
-def _joined(parts: list[Part]) -> Part:
-    if not parts:
-        none = np.zeros(0, np.int64)
-        return none, none, none, none
-    starts, ends, gap, cause = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return starts, ends, gap, cause

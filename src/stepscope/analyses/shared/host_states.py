@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_waits import blocking_copies
 from stepscope.analyses.shared.recorded_events import RecordedEvents, names_of, passing, recorded_events
+from stepscope.analyses.shared.thread_states import StateTiles, StateTimes
 from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times
-from stepscope.model.partition import partition
+from stepscope.model.partition import Overlaid, overlay, overlay_lanes, partition
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Trace
 
@@ -37,7 +38,24 @@ _STATES: Final = np.array([*(_OF_CATEGORY.get(category, -1) for category in CATE
 #: What only a recording of Python has.
 _OF_PYTHON = ("step", "op", "python", "module", "dataloader")
 
-Columns = dict[str, "NDArray[Any]"]
+_EVER: Final = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateParts:
+    """Intervals cut where the state of their thread changes: n parts, by interval and then by time.
+
+    Attributes:
+        starts: int64[n].
+        ends: int64[n].
+        interval: int64[n], position of the interval.
+        state: int8[n].
+    """
+
+    starts: Times
+    ends: Times
+    interval: NDArray[np.int64]
+    state: NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -48,64 +66,124 @@ class HostStates:
 
     Attributes:
         feeders: Their tracks; the main thread first.
-        layers: When each feeder was in each recorded state, by track and state.
+        calls: When each feeder was in each recorded state but `OVERHEAD`, united.
+        overhead: When the profiler delayed any thread, which counts for all of them.
         recorded: The time from the first host event to the last.
         python: Whether the recording comes from Python.
     """
 
     feeders: tuple[int, ...]
-    layers: dict[int, list[Intervals]]
+    calls: StateTimes
+    overhead: Intervals
     recorded: Intervals
     python: bool
 
-    def timeline(self, thread: int, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int8]]:
-        """What delayed the launches of `thread`, as intervals (starts, ends, states) that tile [lo, hi).
+    def cut(self, threads: NDArray[np.int64], starts: Times, ends: Times) -> StateParts:
+        """What delayed the launches of a thread in each of n intervals, which may overlap; the parts cover them.
 
         Where the thread itself is idle, the states of the other feeders count: a backward pass is launched by a thread
         of its own, which starts when the main thread hands over. Time between two calls of a feeder other than the main
         thread belongs to the engine that drives it; all other time between calls belongs to the user's code.
+
+        Args:
+            threads: int64[n], tracks; what is no feeder counts as the main thread.
+            starts: int64[n].
+            ends: int64[n].
         """
-        starts, states = self._main_states if thread == self.feeders[0] else self._states(thread)
-        inside = slice(np.searchsorted(starts, lo, side="right") - 1, np.searchsorted(starts, hi, side="left"))
-        heads = np.maximum(starts[inside], lo)
-        return heads, np.append(heads, hi)[1:], states[inside]
+        own = self._own
+        lane = np.where(np.isin(threads, self.feeders), threads, self.feeders[0])
+        found = _Labelled.of(own.state, overlay_lanes(lane, starts, ends, own.track, own.starts, own.ends))
+        found = found.cut((found.label < 0) | (found.label > OVERHEAD), *self._overhead)
+        heads, labels = self._common
+        found = found.cut(found.label < 0, heads, np.append(heads[1:], _EVER), labels + len(_RECORDED)).merged()
+        engine, user = (OP, PYTHON) if self.python else (OTHER, OTHER)
+        states = np.array([*_RECORDED, *_RECORDED, engine, user, SILENT], np.int8)
+        return StateParts(found.starts, found.ends, found.interval, states[found.label])
+
+    def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
+        """When the profiler delayed the host: intervals (starts, ends, label) tiling [lo, hi), label 0 if it did."""
+        return partition([self.overhead], lo, hi)
 
     @cached_property
-    def _main_states(self) -> tuple[Times, NDArray[np.int8]]:
-        """The states of the main thread, kept because several analyses ask for them."""
-        return self._states(self.feeders[0])
+    def _own(self) -> StateTiles:
+        return StateTiles.of(self.calls, np.sort(np.array(self.feeders, np.int64)))
 
-    def _states(self, thread: int) -> tuple[Times, NDArray[np.int8]]:
-        """Starts of the intervals, and their states; the last one never ends."""
-        own = self.layers.get(thread, [])
-        layers = [*own, *self._any, self._engine, self.recorded]
-        engine, user = (OP, PYTHON) if self.python else (OTHER, OTHER)
-        states = np.array([*_RECORDED[: len(own)], *_RECORDED, engine, user, SILENT], np.int8)
+    @cached_property
+    def _overhead(self) -> tuple[Times, Times, NDArray[np.int64]]:
+        return self.overhead.starts, self.overhead.ends, np.full(len(self.overhead), OVERHEAD)
+
+    @cached_property
+    def _common(self) -> tuple[Times, NDArray[np.int64]]:
+        """What feeders that are idle themselves wait for: starts of tiles of all time, and their layers."""
+        layers = [*self._any, self._engine, self.recorded]
         known = [layer for layer in layers if len(layer)]
         lo, hi = min(int(layer.starts[0]) for layer in known), max(int(layer.ends[-1]) for layer in known)
         starts, _, labels = partition(layers, lo - 1, hi + 1)
         starts[0] = np.iinfo(np.int64).min
-        return starts, states[labels]
-
-    def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
-        """When the profiler delayed the host: intervals (starts, ends, label) tiling [lo, hi), label 1 if it did."""
-        return partition([self._any[OVERHEAD]], lo, hi)
+        return starts, labels
 
     @cached_property
     def _any(self) -> list[Intervals]:
         """When any feeder was in each recorded state."""
-        return [Intervals.union_of_all(self.layers[feeder][state] for feeder in self.feeders) for state in _RECORDED]
+        calls = self.calls
+        of_state = ((calls.starts[mine], calls.ends[mine]) for mine in (calls.state == one for one in _RECORDED))
+        return [self.overhead if one == OVERHEAD else Intervals.union_of(*found) for one, found in enumerate(of_state)]
 
     @cached_property
     def _engine(self) -> Intervals:
         """Time between two calls of the same feeder, not the main thread, while no other feeder calls."""
         busy = Intervals.union_of_all(self._any)
         starts, ends = busy.ends[:-1], busy.starts[1:]
-        engine = np.zeros(starts.size, np.bool_)
-        for feeder in self.feeders[1:]:
-            own = Intervals.union_of_all(self.layers[feeder])
-            engine |= _has(own.ends, starts) & _has(own.starts, ends)
+        others = self.calls.take(self.calls.track != self.feeders[0])
+        # Overhead is a call of all feeders. Behind a call that ends where all do, and before one that starts where
+        # all do, its thread calls nothing else.
+        before, after = (_has(edges, at) for edges, at in ((self.overhead.ends, starts), (self.overhead.starts, ends)))
+        ended, started = _pairs(others.ends, starts, others.track), _pairs(others.starts, ends, others.track)
+        engine = before & after if len(self.feeders) > 1 else np.zeros(starts.size, np.bool_)
+        engine[started[0][before[started[0]]]] = True
+        engine[ended[0][after[ended[0]]]] = True
+        engine[_both(ended, started)] = True
         return Intervals.union_of(starts[engine], ends[engine])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Labelled:
+    """Parts of intervals with the layer that covers each, -1 for none so far, by interval and then by time."""
+
+    starts: Times
+    ends: Times
+    interval: NDArray[np.int64]
+    label: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, labels: NDArray[np.int8], overlaid: Overlaid) -> _Labelled:
+        starts, ends, interval, tile = overlaid
+        return cls(starts, ends, interval, labels[tile].astype(np.int64))
+
+    def cut(self, some: NDArray[np.bool_], starts: Times, ends: Times, labels: NDArray[np.int64]) -> _Labelled:
+        """With some of them labelled anew where tiles cover them."""
+        at = np.flatnonzero(some)
+        if not at.size or not starts.size:
+            return self
+        lefts, rights, index, tile = overlay(self.starts[at], self.ends[at], starts, ends)
+        rest = Intervals(starts, ends).complement(int(self.starts[at].min()), int(self.ends[at].max()))
+        left = overlay(self.starts[at], self.ends[at], rest.starts, rest.ends)
+        kept = np.flatnonzero(~some)
+        parts = (
+            (self.starts[kept], self.ends[kept], kept, self.label[kept]),
+            (lefts, rights, at[index], labels[tile]),
+            (left[0], left[1], at[left[2]], self.label[at[left[2]]]),
+        )
+        begin, end, part, label = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.lexsort((begin, part))
+        return _Labelled(begin[order], end[order], self.interval[part[order]], label[order])
+
+    def merged(self) -> _Labelled:
+        """With neighbours of one interval and label joined."""
+        apart = (self.interval[1:] != self.interval[:-1]) | (self.label[1:] != self.label[:-1])
+        first = np.flatnonzero(np.append(True, apart)[: self.starts.size])
+        ends = self.ends[np.append(first[1:] - 1, self.starts.size - 1)[: first.size]]
+        return _Labelled(self.starts[first], ends, self.interval[first], self.label[first])
 
 
 def _has(ascending: Times, values: Times) -> NDArray[np.bool_]:
@@ -113,6 +191,27 @@ def _has(ascending: Times, values: Times) -> NDArray[np.bool_]:
     if not ascending.size:
         return np.zeros(values.size, np.bool_)
     found: NDArray[np.bool_] = ascending[np.minimum(np.searchsorted(ascending, values), ascending.size - 1)] == values
+    return found
+
+
+_Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _pairs(edges: Times, values: Times, tracks: NDArray[np.int64]) -> _Pairs:
+    """Which ascending value each edge is that is one, and its track."""
+    if not values.size:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    at = np.minimum(np.searchsorted(values, edges), values.size - 1)
+    equal = values[at] == edges
+    return at[equal], tracks[equal]
+
+
+def _both(one: _Pairs, other: _Pairs) -> NDArray[np.int64]:
+    """The values of the pairs that both have."""
+    tracks, index = np.unique(np.concatenate((one[1], other[1])), return_inverse=True)
+    width = max(tracks.size, 1)
+    common = np.intersect1d(one[0] * width + index[: one[0].size], other[0] * width + index[one[0].size :])
+    found: NDArray[np.int64] = common // width
     return found
 
 
@@ -126,8 +225,8 @@ def host_states(trace: Trace) -> HostStates | None:
     feeders = _feeders(trace, events)
     if not recorded or not feeders:
         return None
-    layers = _layers(trace, feeders, _blocking_copies(trace))
-    return HostStates(feeders, layers, recorded, events.on_host(_OF_PYTHON) > 0)
+    calls, overhead = _calls(trace, feeders)
+    return HostStates(feeders, calls, overhead, recorded, events.on_host(_OF_PYTHON) > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +244,8 @@ class _Names:
         return cls(*(passing(names, test) for test in tests))
 
 
-def _called(spans: Spans, some: slice, feeders: tuple[int, ...], names: _Names) -> Columns:
-    """States of the feeders and profiler overhead on any thread, as recorded: track, start, end and state."""
+def _called(spans: Spans, some: slice, feeders: tuple[int, ...], names: _Names) -> StateTimes:
+    """States of the feeders, and profiler overhead on any thread, as recorded."""
     state, dur = _STATES[spans.category[some]], spans.dur[some]
     at = np.flatnonzero((state >= 0) & (dur > 0))
     state, name, track = state[at], spans.name[some][at], spans.track[some][at]
@@ -157,15 +256,16 @@ def _called(spans: Spans, some: slice, feeders: tuple[int, ...], names: _Names) 
     slowed = overhead & np.isin(name, names.slows)
     mine = np.flatnonzero(slowed | np.isin(track, feeders) & ~overhead)
     ts = spans.ts[some][at[mine]]
-    return {"track": track[mine], "ts": ts, "stop": ts + dur[at[mine]], "state": state[mine]}
+    return StateTimes(track[mine].astype(np.int64), state[mine], ts, ts + dur[at[mine]])
 
 
-def _blocking_copies(trace: Trace) -> Columns:
+def _blocking_copies(trace: Trace, feeders: tuple[int, ...]) -> StateTimes:
     """Copies that blocked their host thread, from the start of the copy to the end of the call."""
     work = DeviceWork.of(trace)
     at = blocking_copies(trace)
-    at = at[work.call_ns[at] >= 0]
-    return {"track": work.thread[at], "ts": work.ts[at], "stop": work.called[at] + work.call_ns[at]}
+    at = at[(work.call_ns[at] >= 0) & np.isin(work.thread[at], feeders)]
+    track, ends = work.thread[at].astype(np.int64), work.called[at] + work.call_ns[at]
+    return StateTimes(track, np.full(at.size, SYNC, np.int8), work.ts[at], ends)
 
 
 def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
@@ -179,25 +279,22 @@ def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
     feeding = np.concatenate((work.thread[launched], work.op_thread[launched], events.track[step]))
     if not feeding.size and ops.any():
         feeding = events.track[ops][[events.number[ops].argmax()]]
-    found = []
-    for track in np.intersect1d(feeding, events.track[events.host]).tolist():
-        mine = events.track == track
-        found.append((-int(events.number[mine & step].sum()), int(events.first[mine].min()), track))
-    return tuple(track for _, _, track in sorted(found))
+    tracks = np.intersect1d(feeding, events.track[events.host])
+    mine = np.flatnonzero(np.isin(events.track, tracks))
+    place = np.searchsorted(tracks, events.track[mine])
+    steps = np.bincount(place, events.number[mine] * step[mine], tracks.size).astype(np.int64)
+    first = np.full(tracks.size, np.iinfo(np.int64).max)
+    np.minimum.at(first, place, events.first[mine])
+    return tuple(tracks[np.lexsort((tracks, first, -steps))].tolist())
 
 
-def _layers(trace: Trace, feeders: tuple[int, ...], copies: Columns) -> dict[int, list[Intervals]]:
-    """When each feeder was in each recorded state; profiler overhead on any thread counts for all of them."""
+def _calls(trace: Trace, feeders: tuple[int, ...]) -> tuple[StateTimes, Intervals]:
+    """When each feeder was in each recorded state, and when the profiler delayed any thread."""
     spans, names = Spans(trace), _Names.of(trace)
-    parts: dict[int, list[list[Intervals]]] = {feeder: [[] for _ in _RECORDED] for feeder in feeders}
+    calls, delays = [_blocking_copies(trace, feeders)], list[Intervals]()
     for first in range(0, spans.dur.size, SIZES.nested_events):
         rows = _called(spans, slice(first, first + SIZES.nested_events), feeders, names)
-        for feeder, layers in parts.items():
-            own = rows["track"] == feeder
-            for state in _RECORDED:
-                mine = np.flatnonzero((rows["state"] == state) & (own | (state == OVERHEAD)))
-                layers[state].append(Intervals.union_of(rows["ts"][mine], rows["stop"][mine]))
-    for feeder, layers in parts.items():
-        mine = copies["track"] == feeder
-        layers[SYNC].append(Intervals.union_of(copies["ts"][mine], copies["stop"][mine]))
-    return {feeder: [Intervals.union_of_all(layer) for layer in layers] for feeder, layers in parts.items()}
+        delayed = rows.state == OVERHEAD
+        delays.append(Intervals.union_of(rows.starts[delayed], rows.ends[delayed]))
+        calls.append(rows.take(~delayed).united())
+    return StateTimes.joined(calls).united(), Intervals.union_of_all(delays)

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared import host_states as host
 from stepscope.analyses.shared.host_states import HostStates, host_states
+from stepscope.analyses.shared.thread_states import StateTimes
 from stepscope.analyses.stepgraph.building import device_activities, host_calls
 from stepscope.analyses.stepgraph.building import nodes as graph
 from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.analyses.stepgraph.path import PathSegments
-from stepscope.model.intervals import Intervals, Times
-from stepscope.model.partition import overlay
+from stepscope.model.intervals import Times
+from stepscope.model.partition import overlay_lanes
 from stepscope.model.trace import Trace
 
 #: Part and detail, as in table `critical_path`.
@@ -122,21 +123,24 @@ def _host(built: Built, segments: PathSegments, states: HostStates | None) -> Pa
     if states is None:
         return PathParts(mine, ends - starts, [("host", "other")] * mine.size)
     thread = built.points.track[built.graph.nodes.item[segments.node[mine]]]
-    thread = np.where(np.isin(thread, states.feeders), thread, states.feeders[0])
-    launching = built.calls.role == host_calls.LAUNCH
-    found: list[PathParts] = []
-    for one in np.unique(thread).tolist():
-        own = np.flatnonzero(thread == one)
-        lo, hi = int(starts[own].min()), int(ends[own].max())
-        at, until, state = states.timeline(one, lo, hi)
-        start, finish, segment, tile = overlay(starts[own], ends[own], at, until)
-        labels = [_OF_STATE[s] for s in state[tile].tolist()]
-        calls = launching & (built.calls.track == one)
-        within = Intervals.union_of(built.calls.ts[calls], built.calls.end[calls]).within(start, finish)
-        within = np.where(state[tile] == host.RUNTIME, within, 0)
-        found.append(PathParts(mine[own[segment]], finish - start - within, labels))
-        found.append(PathParts(mine[own[segment]], within, [("launch", "call")] * segment.size))
-    rows, took = ([getattr(part, name) for part in found] for name in ("segment", "took"))
+    feeder = np.where(np.isin(thread, states.feeders), thread, states.feeders[0]).astype(np.int64)
+    parts = states.cut(feeder, starts, ends)
+    calls = built.calls
+    launching = np.flatnonzero(calls.role == host_calls.LAUNCH)
+    launches = StateTimes(
+        calls.track[launching].astype(np.int64), np.zeros(launching.size, np.int8),
+        calls.ts[launching], calls.end[launching],
+    ).united()  # fmt: skip
+    inside = overlay_lanes(
+        feeder[parts.interval], parts.starts, parts.ends, launches.track, launches.starts, launches.ends
+    )
+    within = np.zeros(parts.starts.size, np.int64)
+    np.add.at(within, inside[2], inside[1] - inside[0])
+    within[parts.state != host.RUNTIME] = 0
+    segment = mine[parts.interval]
+    labels = [_OF_STATE[one] for one in parts.state.tolist()]
     return PathParts(
-        np.concatenate([mine[:0], *rows]), np.concatenate([starts[:0], *took]), [x for f in found for x in f.label]
+        np.concatenate((segment, segment)),
+        np.concatenate((parts.ends - parts.starts - within, within)),
+        labels + [("launch", "call")] * segment.size,
     )

@@ -18,7 +18,6 @@ from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals, Times
-from stepscope.model.partition import overlay
 from stepscope.signals.shared.job import recorded_steps, step_ns, steps
 from stepscope.signals.signal import Signals, signal
 
@@ -214,9 +213,8 @@ def line(s: Signals) -> MainThread:
     if hosts is None:
         raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
     starts, ends = _windows(s)
-    tile_starts, tile_ends, state = hosts.timeline(hosts.feeders[0], int(starts[0]), int(ends[-1]))
-    heads, stops, _, tile = overlay(starts, ends, tile_starts, tile_ends)
-    return MainThread(heads, stops, state[tile])
+    parts = hosts.cut(np.full(starts.size, hosts.feeders[0]), starts, ends)
+    return MainThread(parts.starts, parts.ends, parts.state)
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:
