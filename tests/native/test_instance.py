@@ -49,8 +49,8 @@ def test_memory_is_bounded() -> None:
 )
 def test_out_of_bounds_is_one_error(addresses: tuple[int, ...]) -> None:
     with pytest.raises(NativeError, match="nest failed: out of bounds memory access"), borrowed() as at:
-        at.call("nest", 10, *addresses)
-    assert nest(np.array([0]), np.array([1]))[0].tolist() == [0]
+        at.call("nest", 10, 0, *addresses)
+    assert nest(np.zeros(1, np.int32), np.array([0]), np.array([1]))[0].tolist() == [0]
 
 
 def test_items_outside_of_the_memory_are_not_looked_at() -> None:
@@ -68,14 +68,15 @@ def test_an_instance_is_used_again_unless_it_failed_or_is_large() -> None:
     with borrowed() as third:
         assert third is first
     with pytest.raises(NativeError), borrowed() as failing:
-        failing.call("nest", 10, -8, 0, 0, 0, 0)
+        failing.call("nest", 10, 0, -8, 0, 0, 0, 0)
     assert not instance._free
 
 
 def test_threads_do_not_share_memory() -> None:
     def depths(levels: int) -> bool:
         ts = np.arange(levels)
-        return all(nest(ts, 2 * levels - ts)[0].tolist() == list(range(levels)) for _ in range(50))
+        lane = np.zeros(levels, np.int32)
+        return all(nest(lane, ts, 2 * levels - ts)[0].tolist() == list(range(levels)) for _ in range(50))
 
     with ThreadPoolExecutor(8) as executor:
         assert all(executor.map(depths, range(100, 900, 10)))
@@ -88,8 +89,8 @@ def test_limited_address_space_is_enough() -> None:
         "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n"
         "from stepscope.native.instance import Instance, NativeError\n"
         "from stepscope.native.nesting import nest\n"
-        "print(nest(np.array([0, 1]), np.array([9, 2]))[1].tolist())\n"
-        "try:\n    Instance().call('nest', 10, -8, 0, 0, 0, 0)\nexcept NativeError:\n    print('one error')\n"
+        "print(nest(np.zeros(2, np.int32), np.array([0, 1]), np.array([9, 2]))[1].tolist())\n"
+        "try:\n    Instance().call('nest', 10, 0, -8, 0, 0, 0, 0)\nexcept NativeError:\n    print('one error')\n"
     )
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)

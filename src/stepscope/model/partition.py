@@ -79,9 +79,11 @@ def overlay_lanes(
     """
     order = np.argsort(lane, kind="stable")
     lanes, heads = np.unique(lane[order], return_index=True)
-    lows, highs = (np.searchsorted(tile_lane, lanes, side=side).tolist() for side in ("left", "right"))
+    lows, highs = (np.searchsorted(tile_lane, lanes, side=side) for side in ("left", "right"))
+    tails = np.append(heads[1:], lane.size)[: lanes.size]
     first, last = np.zeros(lane.size, np.int64), np.zeros(lane.size, np.int64)
-    for low, high, mine in zip(lows, highs, np.split(order, heads[1:]), strict=True):
+    for low, high, head, tail in np.stack((lows, highs, heads, tails), 1).tolist():
+        mine = order[head:tail]
         first[mine] = low + np.searchsorted(tile_ends[low:high], starts[mine], side="right")
         last[mine] = low + np.searchsorted(tile_starts[low:high], ends[mine], side="left")
     return _cut(starts, ends, tile_starts, tile_ends, first, last)

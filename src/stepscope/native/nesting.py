@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
 
 def nest(
-    ts: NDArray[np.int64], end: NDArray[np.int64]
+    lane: NDArray[np.int32], ts: NDArray[np.int64], end: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Depth int32[n], parent int64[n] (-1 if there is none) and clipped end int64[n] of each interval.
 
     Args:
-        ts: int64[n], starts, ascending.
-        end: int64[n], ends, not before the starts, and descending among equal starts.
+        lane: int32[n], intervals nest in others of their lane; those of a lane follow each other.
+        ts: int64[n], starts, ascending within a lane.
+        end: int64[n], ends, not before the starts, and descending among equal starts of a lane.
     """
     with borrowed() as instance:
-        starts, ends = instance.put(ts), instance.put(end)
+        lanes, starts, ends = instance.put(lane), instance.put(ts), instance.put(end)
         depth, parent, open_ = (instance.room(np.int32, ts.size) for _ in range(3))
-        instance.call("nest", ts.size, starts, ends, depth, parent, open_)
+        instance.call("nest", ts.size, lanes, starts, ends, depth, parent, open_)
         return depth.array.copy(), parent.array.astype(np.int64), ends.array.copy()

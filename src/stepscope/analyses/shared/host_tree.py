@@ -18,7 +18,7 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.model.coding import code
 from stepscope.model.events.columns import Ids, Spans, on_host
 from stepscope.model.events.lookup import match
-from stepscope.model.events.nesting import nest
+from stepscope.model.events.nesting import nest_lanes
 from stepscope.model.events.stretches import quiet, stretches
 from stepscope.model.events.tree import levels, nearest
 from stepscope.model.intervals import Times
@@ -220,7 +220,7 @@ def _nested(rows: dict[str, NDArray[Any]]) -> HostTree:
     ts, dur, track = rows["ts"], rows["dur"], rows["track"]
     depth, parent, kept = np.zeros(ts.size, np.int32), np.full(ts.size, -1), dur.copy()
     for low, high in pairwise(_edges(track, ts, dur)):
-        nesting = nest(ts[low:high], ts[low:high] + dur[low:high])
+        nesting = nest_lanes(track[low:high], ts[low:high], ts[low:high] + dur[low:high])
         depth[low:high] = nesting.depth
         parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
         kept[low:high] = nesting.end - ts[low:high]
@@ -246,13 +246,15 @@ def _order(rows: dict[str, NDArray[Any]]) -> None:
 
 
 def _edges(track: NDArray[np.int32], ts: Times, dur: Times) -> list[int]:
-    """Starts of threads, and moments on long ones at which no event is open, between which events nest."""
+    """Positions between which events nest: starts of threads, and moments on long ones at which no event is open."""
     threads = [0, *(np.flatnonzero(track[1:] != track[:-1]) + 1).tolist(), ts.size]
     edges = [0]
     for low, high in pairwise(threads):
         if high - low > SIZES.whole_columns:
             ends = ts[low:high] + dur[low:high]
             ends.sort()
-            edges += [low + position for position in quiet(ts[low:high], ends)]
-        edges.append(high)
-    return edges
+            edges += [low, *(low + position for position in quiet(ts[low:high], ends)), high]
+        elif high - edges[-1] > SIZES.whole_columns:
+            # As many threads together as one may be long.
+            edges.append(low)
+    return [*edges, ts.size]

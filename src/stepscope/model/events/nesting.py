@@ -58,7 +58,18 @@ def nest(ts: Times, end: Times) -> Nesting:
 
 def _nest_in_order(ts: Times, recorded: Times) -> Nesting:
     """`nest` for events sorted outer ones first (`outer_first`)."""
-    depth, parent, end = native.nest(ts, recorded)
+    return nest_lanes(np.zeros(ts.size, np.int32), ts, recorded)
+
+
+def nest_lanes(lane: NDArray[np.int32], ts: Times, recorded: Times) -> Nesting:
+    """`nest` for the events of any number of threads, sorted by thread and then outer ones first.
+
+    Args:
+        lane: int32[n], the thread of each event.
+        ts: int64[n], start times in ns.
+        recorded: int64[n], end times in ns, not before the starts.
+    """
+    depth, parent, end = native.nest(lane, ts, recorded)
     return Nesting(depth, parent, end, int(np.count_nonzero(end != recorded)))
 
 
