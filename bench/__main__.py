@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from bench.environments import environment
-from bench.inputs import OUT, real, simulated, small
+from bench.inputs import OUT, real, simulated, small, stacks
 from bench.measure import Measured, measure, warm
 
 _HTA = "HolisticTraceAnalysis==0.5.0"
@@ -35,7 +35,12 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[tuple[str, str, str, str]] = []
     python = None if options.no_hta else environment("hta", _HTA) / "python"
-    for name, path in (("simulated", simulated(options.size_mb)), ("real, repeated", real(options.size_mb))):
+    compared = (
+        ("simulated", simulated(options.size_mb)),
+        ("real, repeated", real(options.size_mb)),
+        ("real with stacks, repeated", stacks(options.size_mb)),
+    )
+    for name, path in compared:
         if path is not None:
             rows += _against_hta(name, path, options.runs, python)
     for name, path in (("simulated", simulated(options.size_mb)), ("small, real", small())):
@@ -56,7 +61,7 @@ def main() -> None:
 def _against_hta(name: str, path: Path, runs: int, python: Path | None) -> list[tuple[str, str, str, str]]:
     size = path.stat().st_size / 1e6
     cold = [_analyze(path, fresh=True) for _ in range(runs)]
-    seconds = statistics.median(run.seconds for run in cold)
+    seconds, cpu = (statistics.median(values) for values in ([r.seconds for r in cold], [r.cpu_seconds for r in cold]))
     memory = max(run.peak_mb for run in cold)
     cached = statistics.median(_open_cached(path) for _ in range(runs))
     again = statistics.median(_analyze(path, fresh=False).seconds for _ in range(runs))
@@ -66,7 +71,8 @@ def _against_hta(name: str, path: Path, runs: int, python: Path | None) -> list[
         (f"{label}: analyze again, from the cache", f"{again:.2f} s", "", ""),
     ]
     if python is None:
-        return [(f"{label}: analyze, cold", f"{seconds:.2f} s", "", ""), *rows]
+        used = (f"{label}: processor time", f"{cpu:.2f} s", "", "")
+        return [(f"{label}: analyze, cold", f"{seconds:.2f} s", "", ""), used, *rows]
     warm(path)
     theirs = measure([str(python), str(Path(__file__).with_name("hta_run.py")), str(path)])
     parts = json.loads(theirs.output.strip().splitlines()[-1])
@@ -78,6 +84,12 @@ def _against_hta(name: str, path: Path, runs: int, python: Path | None) -> list[
             f"{seconds:.2f} s",
             f"{theirs.seconds:.1f} s{note}",
             f"{theirs.seconds / seconds:.1f}",
+        ),
+        (
+            f"{label}: processor time",
+            f"{cpu:.2f} s",
+            f"{theirs.cpu_seconds:.1f} s",
+            f"{theirs.cpu_seconds / cpu:.1f}",
         ),
         (f"{label}: throughput", f"{size / seconds:.0f} MB/s", f"{size / theirs.seconds:.0f} MB/s", ""),
         (f"{label}: peak memory", f"{memory:.0f} MB", f"{theirs.peak_mb:.0f} MB", f"{theirs.peak_mb / memory:.1f}"),
@@ -101,11 +113,11 @@ def _rules(name: str, path: Path) -> tuple[str, str, str, str]:
 
 
 def _analyze(path: Path, *, fresh: bool) -> Measured:
-    cache = OUT / "cache"
+    cache, out = OUT / "cache", OUT / "report.json"
     if fresh:
         shutil.rmtree(cache, ignore_errors=True)
     warm(path)
-    return measure([sys.executable, "-m", "stepscope", "analyze", str(path), "--store", str(cache)])
+    return measure([sys.executable, "-m", "stepscope", "analyze", str(path), "--store", str(cache), "--json", str(out)])
 
 
 def _open_cached(path: Path) -> float:

@@ -34,11 +34,20 @@ def small() -> Path | None:
 
 def real(megabytes: int) -> Path | None:
     """A real A100 trace of a recommendation model repeated to this size; None without the shared recordings."""
-    source = small()
-    if source is None:
-        return None
-    path = OUT / f"real-{megabytes}.json"
-    if not path.exists():
+    return _repeated("real", small(), megabytes)
+
+
+def stacks(megabytes: int) -> Path | None:
+    """A real H100 trace of a language model, with Python stacks, repeated to this size; None without it."""
+    source = _SHARED / "h100_qwen05b_infer" / "trace.json.gz"
+    return _repeated("stacks", source if source.exists() else None, megabytes)
+
+
+def _repeated(name: str, source: Path | None, megabytes: int) -> Path | None:
+    path = OUT / f"{name}-{megabytes}.json"
+    if source is not None and not path.exists():
         OUT.mkdir(exist_ok=True)
-        repeat(source, path, megabytes * 10**6)
-    return path
+        part = path.with_suffix(".part")
+        repeat(source, part, megabytes * 10**6)
+        part.replace(path)
+    return path if path.exists() else None

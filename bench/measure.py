@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -13,9 +14,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run: wall seconds, peak resident memory of the process and its children in MB, and what it printed."""
+    """One run: wall and processor seconds, peak resident memory in MB, both with children, and what it printed."""
 
     seconds: float
+    cpu_seconds: float
     peak_mb: float
     output: str
 
@@ -28,6 +30,7 @@ def measure(command: Sequence[str], environment: dict[str, str] | None = None) -
     """
     start = time.perf_counter()
     own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    before = _children_cpu()
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**own, **(environment or {})}
     )
@@ -48,7 +51,13 @@ def measure(command: Sequence[str], environment: dict[str, str] | None = None) -
     watcher.join()
     if process.returncode:
         raise RuntimeError(f"{' '.join(command[:4])} ... failed: {output[-2000:]}")
-    return Measured(seconds, peak, output)
+    return Measured(seconds, _children_cpu() - before, peak, output)
+
+
+def _children_cpu() -> float:
+    """Processor time of all processes started here that have ended, in s."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def warm(path: Path) -> None:
