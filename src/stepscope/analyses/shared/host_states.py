@@ -174,9 +174,9 @@ class _Labelled:
             (lefts, rights, at[index], labels[tile]),
             (left[0], left[1], at[left[2]], self.label[at[left[2]]]),
         )
-        begin, end, part, label = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        order = np.lexsort((begin, part))
-        return _Labelled(begin[order], end[order], self.interval[part[order]], label[order])
+        heads, tails, part, label = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.lexsort((heads, part))
+        return _Labelled(heads[order], tails[order], self.interval[part[order]], label[order])
 
     def merged(self) -> _Labelled:
         """With neighbours of one interval and label joined."""
