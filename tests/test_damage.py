@@ -24,7 +24,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
 
 def test_every_source_and_packing_is_there(known: list[Recording]) -> None:
     sources = {recording.source.split(",")[0] for recording in known}
-    assert sources == {"kineto", "ascend", "nsight", "nsight-host", "memsnapshot"}
+    assert sources == {"kineto", "ascend", "ascend-db", "nsight", "nsight-host", "memsnapshot"}
     assert len(known) > len(sources)
 
 

@@ -214,7 +214,8 @@ def test_a_report_beside_its_recordings_is_no_recording(job: Path, capsys: pytes
     assert (skipped["count"], skipped["message"][-22:]) == (3, "rank7.json, rank8.xlsx")
     capsys.readouterr()
     assert run(["analyze", str(report), "--table", "step_budget", "--no-cache"]) == 0
-    assert "rank7.json is what stepscope wrote about recordings → the 2 recordings" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "rank7.json is what stepscope wrote about recordings → the 2 recordings" in said
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of file sizes are a matter of Unix")

@@ -58,10 +58,13 @@ sys.exit(5)
 def started(folder: Path, code: str, **how: object) -> tuple[subprocess.Popen[str], int]:
     """The launcher of a program that has said that it is ready, and the program's process."""
     (folder / "program.py").write_text(code)
+    # Below `nohup`, hangups would be ignored by all.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     launcher: subprocess.Popen[str] = subprocess.Popen(
         [*LAUNCH, "--", sys.executable, "program.py"], cwd=folder, env=environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how,  # type: ignore[call-overload]
     )  # fmt: skip
+    signal.signal(signal.SIGHUP, before)
     assert launcher.stdout is not None
     word, pid = launcher.stdout.readline().split()
     assert word == "ready"

@@ -183,7 +183,8 @@ def _clock(rows: dict[str, NDArray[Any]]) -> float | None:
 def _by_rounds(rows: dict[str, NDArray[Any]], kept: float | None) -> Cores | None:
     """From kernels that use all cores, or more blocks than there are: only known chips can be told by that.
 
-    Half of a clock looks like two rounds: where the recording kept one clock, it is that of the cores.
+    Half of a clock looks like two rounds: where the recording kept one clock, it is that of the cores; chips that are
+    rated at it go before others.
     """
     cube = (rows["cube_ns"] >= _LEAST_NS) & (rows["cube"] > 0) & (rows["blocks"] > 0)
     vector = (rows["core"] == "AI_VECTOR_CORE") & (rows["vector_ns"] >= _LEAST_NS) & (rows["blocks"] > 0)
@@ -194,8 +195,9 @@ def _by_rounds(rows: dict[str, NDArray[Any]], kept: float | None) -> Cores | Non
     )
     units = np.append(np.ones(int(cube.sum())), np.full(int(vector.sum()), 2.0))
     fits = []
-    for number, rated in known_cores():
-        megahertz = rated if kept is None else kept
+    rated = [one for one in known_cores() if kept is not None and abs(one[1] / kept - 1) <= _SAME]
+    for number, usual in rated or known_cores():
+        megahertz = usual if kept is None else kept
         cores = number * units
         expected = megahertz / np.ceil(blocks / cores)
         full = int(np.count_nonzero(blocks == cores))
