@@ -33,5 +33,5 @@ def test_packets_of_one_size_and_link_are_added_up() -> None:
 
 
 def test_without_counts_there_is_no_table() -> None:
-    with Facts().trace() as trace, pytest.raises(MissingInputError, match="packets"):
+    with Facts().trace() as trace, pytest.raises(MissingInputError, match="parts of its collectives"):
         packet_sizes(trace)

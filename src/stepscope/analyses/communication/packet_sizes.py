@@ -51,10 +51,7 @@ def packet_sizes(trace: Trace) -> Table:
     """
     rows = trace.rows(_SQL)
     if not rows:
-        raise MissingInputError(
-            "the sizes of packets are not recorded",
-            hint="record an Ascend device with profiler_level=ProfilerLevel.Level1, and give the whole result folder",
-        )
+        raise MissingInputError.of("links")
     rank = trace.ranks[0]
     found = []
     for row in rows:
