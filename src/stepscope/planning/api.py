@@ -46,15 +46,24 @@ def plan(
     Raises:
         UserError: The model, the device or a choice is not known, or the choices contradict each other.
     """
-    unknown = [name for name in choices if name not in Layout.__slots__]
-    if unknown:
-        raise UserError(f"a layout has no {unknown[0]!r}", hint=choose(unknown[0], Layout.__slots__))
+    refuse_unknown(choices)
     known = read_model(model)
     for name, value in (shape or {}).items():
         if value is not None:
             known = replace(known, **{name: value})  # type: ignore[arg-type]
     where = _machine(platform(device) if isinstance(device, str) else device, machine or {})
     return answer(request(known, where, devices, choices), top)
+
+
+def refuse_unknown(choices: Mapping[str, Any]) -> None:
+    """Refuse choices that are no fields of a layout.
+
+    Raises:
+        UserError: One is none, with the name that was probably meant.
+    """
+    unknown = [name for name in choices if name not in Layout.__slots__]
+    if unknown:
+        raise UserError(f"a layout has no {unknown[0]!r}", hint=choose(unknown[0], Layout.__slots__))
 
 
 def _machine(one: Platform, differs: Mapping[str, float | None]) -> Platform:

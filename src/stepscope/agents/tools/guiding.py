@@ -13,10 +13,10 @@ from stepscope.guide.walk import walk
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.planning.api import plan as planned
+from stepscope.planning.api import refuse_unknown
 from stepscope.planning.document import document
 from stepscope.planning.family.named import preset
 from stepscope.planning.family.presets import PRESETS
-from stepscope.planning.layout import Layout
 
 #: Neighbouring choices of the best plan that are given.
 _NEIGHBOURS = 8
@@ -61,8 +61,7 @@ class GuideTools:
         if not 1 <= top <= 5:
             raise UserError("top is 1 to 5", hint="give a smaller number")
         fixed = dict(choices or {})
-        if unknown := [name for name in fixed if name not in Layout.__slots__]:
-            raise UserError(f"a layout has no {unknown[0]!r}", hint=choose(unknown[0], Layout.__slots__))
+        refuse_unknown(fixed)
         # By its name within figures, so that no file of that name is read.
         shape = {"name": model} if isinstance(model, str) else model
         found = document(planned(shape, devices=devices, device=device, top=top, **fixed))
