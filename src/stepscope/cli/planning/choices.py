@@ -17,7 +17,7 @@ DeviceName = Annotated[
 ]
 Tp = Annotated[int | None, typer.Option("--tp", "--tensor-parallel", metavar="N", help="Tensor parallelism.")]
 Pp = Annotated[int | None, typer.Option("--pp", "--pipeline-parallel", metavar="N", help="Pipeline stages.")]
-Dp = Annotated[int | None, typer.Option("--dp", "--data-parallel", metavar="N", help="ReplicaTime.")]
+Dp = Annotated[int | None, typer.Option("--dp", "--data-parallel", metavar="N", help="Data-parallel replicas.")]
 Cp = Annotated[int | None, typer.Option("--cp", "--context-parallel", metavar="N", help="Context parallelism.")]
 Ep = Annotated[int | None, typer.Option("--ep", "--expert-parallel", metavar="N", help="Expert parallelism.")]
 Virtual = Annotated[
