@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import replace
 
 from stepscope.planning.judge import judge
@@ -55,11 +56,5 @@ def _search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan
 def _order(plan: JudgedPlan) -> tuple[float, bool, int, int, int]:
     layout = plan.layout
     # Steps that differ by less than 0.5 % are alike: then what is simpler, and leaves room, comes first.
-    alike = round(200 * _log(plan.step_ns))
+    alike = round(200 * math.log(max(1, plan.step_ns)))
     return alike, plan.memory.tight, layout.pp * layout.virtual_stages, layout.tp, plan.step_ns
-
-
-def _log(value: int) -> float:
-    from math import log
-
-    return log(max(1, value))
