@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,13 +14,13 @@ import pytest
 
 from series import series
 from stepscope.cli.main import run
-from stepscope.cli.speed import SWITCH, TRICKS, convert_plainly, quick_process, wanted
+from stepscope.cli.speed import SWITCH, TRICKS, _data_class, convert_plainly, quick_process, wanted
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "stepscope"
 #: Calls that change the process for all that runs in it.
 CHANGES = re.compile(
     r"set_threshold|gc\.freeze|mallopt\b|sys\.meta_path|_run_exitfuncs|OPENBLAS_NUM|ARROW_DEFAULT|"
-    r"gc\.disable|keep_instances\((?!number: int)"
+    r"gc\.disable|dataclasses\.dataclass = |keep_instances\((?!number: int)"
 )
 
 
@@ -87,3 +88,47 @@ def test_a_report_is_the_same_without_it(
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == capsys.readouterr().out
+
+
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    one: int
+    two: list[int] = field(default_factory=list, repr=False, compare=False)
+    three: float = float("nan")
+
+
+def test_classes_made_quickly_do_what_usual_ones_do() -> None:
+    defaults = {"two": field(default_factory=list, repr=False, compare=False), "three": float("nan")}
+    quick = _data_class(
+        type("_Usual", (), {**defaults, "__annotations__": _Usual.__annotations__}), frozen=True, slots=True
+    )
+    usual, same, other = quick(1, [2], 3.0), quick(1, [], 3.0), quick(2)
+    assert repr(usual) == "_Usual(one=1, three=3.0)" == repr(_Usual(1, [2], 3.0))
+    assert usual == same != other
+    assert hash(usual) == hash(same)
+    assert usual != _Usual(1, [2], 3.0)
+    # As other processes take and give them.
+    assert usual.__getstate__() == getattr(_Usual(1, [2], 3.0), "__getstate__")()  # noqa: B009
+    other.__setstate__(usual.__getstate__())
+    assert other == usual
+    assert other.two == [2]
+    assert replace(usual, one=4) == quick(4, [], 3.0)
+
+
+def test_classes_of_which_there_is_nothing_to_share_are_made_as_usual() -> None:
+    ordered = _data_class(type("_Ordered", (), {"__annotations__": {"one": int}}), order=True)
+    assert ordered(1) < ordered(2)
+    below = _data_class(type("_Below", (_Usual,), {"__annotations__": {"four": int}, "four": 4}), frozen=True)
+    with pytest.raises(FrozenInstanceError):
+        below(1).four = 5
+    plain = _data_class(type("_Plain", (), {"__annotations__": {"one": int}, "__eq__": lambda *_: True}))
+    assert plain(1) == plain(2)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(plain(1))
+    empty = _data_class(type("_Empty", (), {"__annotations__": {}}), frozen=True)
+    assert empty() == empty()
+    assert hash(empty()) == hash(empty())
+    assert repr(empty()) == "_Empty()"
+    own = _data_class(type("_Own", (), {"__annotations__": {"one": int}, "__repr__": lambda _: "me"}), eq=False)
+    assert repr(own(1)) == "me"
+    assert own(1) != own(1)
