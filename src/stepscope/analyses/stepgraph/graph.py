@@ -11,7 +11,6 @@ from stepscope.analyses.stepgraph.building.spans import read_spans
 from stepscope.analyses.stepgraph.changing.effects import Effects
 from stepscope.analyses.stepgraph.changing.purposes import purposes
 from stepscope.analyses.stepgraph.changing.removed import removed_ns
-from stepscope.analyses.stepgraph.plan import Plan, plan
 from stepscope.analyses.stepgraph.replay import Timing, replay
 from stepscope.analyses.stepgraph.windows import recorded_ns, total_ns
 from stepscope.model.events.change import Change
@@ -53,13 +52,11 @@ class StepGraph:
 
     Attributes:
         built: The graph and what it was made of.
-        plan: How it is replayed.
         effects: Where events are found in it.
         base_ns: Sum of the counted steps in the unchanged replay.
     """
 
     built: Built
-    plan: Plan
     effects: Effects
     base_ns: int
 
@@ -75,8 +72,9 @@ class StepGraph:
     def predict(self, change: Change) -> Prediction:
         """Predict the mean step under a change. Events outside the chosen steps are ignored."""
         timing = self.effects.of(change)
-        total = max(total_ns(self.built, self._replayed(timing), timing.took), apart_ns(self.effects, change, timing))
-        if timing.most == 1:
+        ends = replay(self.built.graph, timing)
+        total = max(total_ns(self.built, ends, timing.took), apart_ns(self.effects, change, timing))
+        if timing.arrivals.most == 1:
             # Nothing takes longer, and whatever can begin sooner may as well begin when it did.
             total = min(total, self.base_ns)
         recorded = recorded_ns(self.built, self.effects.took)
@@ -89,10 +87,7 @@ class StepGraph:
 
     def replay(self, change: Change) -> Times:
         """End of each node under a change, int64[nodes]."""
-        return self._replayed(self.effects.of(change))
-
-    def _replayed(self, timing: Timing) -> Times:
-        return replay(int(self.built.graph.nodes.end[0]), self.plan, timing)
+        return replay(self.built.graph, self.effects.of(change))
 
 
 def apart_ns(effects: Effects, change: Change, timing: Timing) -> int:
@@ -109,6 +104,5 @@ def _of(trace: Trace) -> StepGraph:
     built = build(trace)
     found = purposes(trace, built.selection, built.activities)
     effects = Effects.on(built, read_spans(trace, built.selection), found)
-    layout = plan(built.graph)
-    unchanged = replay(int(built.graph.nodes.end[0]), layout, effects.of(Change()))
-    return StepGraph(built, layout, effects, total_ns(built, unchanged, effects.took))
+    unchanged = replay(built.graph, effects.of(Change()))
+    return StepGraph(built, effects, total_ns(built, unchanged, effects.took))

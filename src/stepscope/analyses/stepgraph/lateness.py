@@ -31,7 +31,7 @@ class Lateness:
     """The m collectives of the graph that waited for other ranks.
 
     Attributes:
-        node: int64[m].
+        node: int64[m], ascending.
         wait: int64[m], how long each waited.
         late: int64[m], how much later the others came than this rank had its part ready.
         together: int64[m], node of the collective whose result this rank last went on with; 0 if there is none.
@@ -51,8 +51,10 @@ class Lateness:
 
 def lateness(built: Built) -> Lateness:
     """Estimate how late other ranks arrive."""
-    found, peers = built.graph, built.peers
-    node = built.device[peers.activity]
+    found = built.graph
+    order = np.argsort(built.device[built.peers.activity])
+    activity, wait = built.peers.activity[order], built.peers.wait[order]
+    node = built.device[activity]
     low, high = found.first[node], found.first[node + 1]
     first = np.concatenate(([0], np.cumsum(high - low)))
     edge = np.arange(first[-1]) - np.repeat(first[:-1] - low, high - low)
@@ -67,11 +69,11 @@ def lateness(built: Built) -> Lateness:
     first = np.concatenate(([0], np.cumsum(own)))[first]
     edge, admitted = edge[own], admitted[own]
     ready = np.maximum.reduceat(admitted, first[:-1]) if edge.size else admitted
-    late = found.nodes.start[node] + peers.wait - ready
-    together = _last_together(built, peers.activity)
+    late = found.nodes.start[node] + wait - ready
+    together = _last_together(built, activity)
     apart = np.maximum(ready - found.nodes.end[together], 0)
     apart[late > _UNRELATED * apart] = 0
-    return Lateness(node, peers.wait, late, together, apart, first, edge)
+    return Lateness(node, wait, late, together, apart, first, edge)
 
 
 def _last_together(built: Built, activity: NDArray[np.int64]) -> NDArray[np.int64]:

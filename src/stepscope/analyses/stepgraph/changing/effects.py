@@ -15,9 +15,10 @@ from stepscope.analyses.stepgraph.building.spans import HostSpans
 from stepscope.analyses.stepgraph.changing.overlap import NEVER, OverlapChange
 from stepscope.analyses.stepgraph.changing.purposes import Purposes
 from stepscope.analyses.stepgraph.lateness import MOST, Lateness, lateness
-from stepscope.analyses.stepgraph.replay import More, Timing
+from stepscope.analyses.stepgraph.replay import Timing
 from stepscope.model.events.change import Change, Events, Scaled
 from stepscope.model.intervals import Intervals, Times
+from stepscope.native.replaying import Arrivals
 
 Factors = Sequence[tuple[Intervals, float]]
 
@@ -75,7 +76,8 @@ class Effects:
             on = self.overlap.apply(self.activities(change.overlapped), lag)
         on = self._from_the_start(on, lag)
         most = MOST if self._longer(lag, took, waited) else 1
-        return Timing(on, lag, took, self._late(on, lag, waited[self.late.node]), most)
+        wait = waited[self.late.node]
+        return Timing(on, lag, took, wait, self._arrivals(wait, most))
 
     def _from_the_start(self, on: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
         """Sources of edges, int64[m], where nodes that nothing delays any more start with the graph."""
@@ -92,19 +94,14 @@ class Effects:
         more = (lag > self.built.graph.lag).any() or (took > self.took).any()
         return bool(more or (waited[self.late.node] > self.late.wait).any())
 
-    def _late(self, on: NDArray[np.int64], lag: Times, wait: Times) -> dict[int, tuple[More, int, int, int]]:
-        """Arrival of other ranks, as `Timing` has it, after waits have become shorter."""
-        late = self.late
-        edges = list(zip(on[late.edge].tolist(), lag[late.edge].tolist(), strict=True))
-        lags = (late.late - (late.wait - wait)).tolist()
-        first = late.first.tolist()
-        return {
-            node: (tuple(edges[first[i] : first[i + 1]]), lags[i], together, apart)
-            for i, (node, together, apart, left) in enumerate(
-                zip(late.node.tolist(), late.together.tolist(), late.apart.tolist(), wait.tolist(), strict=True)
-            )
-            if left
-        }
+    def _arrivals(self, wait: Times, most: int) -> Arrivals:
+        """Arrival of other ranks where something is left of the waits for them."""
+        late, left = self.late, np.flatnonzero(wait)
+        size = np.diff(late.first)[left]
+        first = np.concatenate(([0], np.cumsum(size)))
+        edge = late.edge[np.arange(first[-1]) + np.repeat(late.first[left] - first[:-1], size)]
+        lag = (late.late - (late.wait - wait))[left]
+        return Arrivals(most, late.node[left], first, edge, lag, late.together[left], late.apart[left])
 
     def device_nodes(self, events: Events) -> NDArray[np.int64]:
         """Nodes of device activities; activities outside the graph are left out."""

@@ -19,7 +19,7 @@ def removed_ns(effects: Effects, change: Change, timing: Timing) -> int:
     """
     built, nodes = effects.built, effects.built.graph.nodes
     gone: Times = np.maximum(effects.took - timing.took, 0)
-    gone[effects.late.node] += _shorter_waits(effects, timing)
+    gone[effects.late.node] += effects.late.wait - timing.wait
     freed = timing.lag <= NEVER
     np.add.at(gone, effects.edge_node[~freed], np.maximum(built.graph.lag - timing.lag, 0)[~freed])
     gone += _held_back(effects, freed)
@@ -28,17 +28,6 @@ def removed_ns(effects: Effects, change: Change, timing: Timing) -> int:
         gone[aside] = (nodes.end - nodes.start)[aside]
     lead_up = nodes.end <= built.selection.starts[built.selection.lead]
     return int(gone[~lead_up].sum())
-
-
-def _shorter_waits(effects: Effects, timing: Timing) -> Times:
-    """Time by which collectives wait less for other ranks, int64[waits]."""
-    late = effects.late
-    left = [timing.late[node][1] if node in timing.late else None for node in late.node.tolist()]
-    lost = [
-        wait if lag is None else whole - lag
-        for lag, whole, wait in zip(left, late.late.tolist(), late.wait.tolist(), strict=True)
-    ]
-    return np.array(lost, np.int64)
 
 
 def _held_back(effects: Effects, freed: NDArray[np.bool_]) -> Times:
