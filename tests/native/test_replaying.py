@@ -55,7 +55,7 @@ def test_any_graph(drawn: list[tuple[list[tuple[int, int]], int, tuple[int, int,
     assert replay(7, times(first), times(on), times(lag), times(took_), arrivals).tolist() == ends
 
 
-def test_a_product_that_64_bits_do_not_hold() -> None:
+def test_numbers_that_64_bits_do_not_hold_when_multiplied() -> None:
     first, on, lag = np.array([0, 0, 1]), np.array([0]), np.array([2**61 - 1])
     for apart, expected in ((2**61, 2**40 - 1), (2**61 - 1, 2**40), (2**59, 4 * (2**40 - 1) + 3)):
         arrivals = Arrivals(4, *map(times, ([1], [0, 1], [0], [2**40], [0], [apart])))

@@ -142,8 +142,10 @@ class Trace:
         """The same trace with some tables replaced, each by a query over the tables of `whole`.
 
         For example `{"kernels": "SELECT * FROM whole.kernels WHERE step = 3"}`. The trace must be of one rank.
+        Tables without rows are not replaced: a query over them would be planned with what narrows them, 4 ms each time.
         """
-        return self._on_cursor({**self._views, **views})
+        empty = self._connections.database.empty
+        return self._on_cursor({**self._views, **{name: query for name, query in views.items() if name not in empty}})
 
     def for_thread(self) -> Trace:
         """The same trace on a connection of its own, for another thread; values of `once` are shared."""

@@ -20,7 +20,7 @@ class Arrivals:
     Attributes:
         most: How many times a lag may grow.
         node: int64[k], the nodes, ascending.
-        first: int64[k + 1], where the edges of each begin that tell when its own part is ready.
+        first: int64[k + 1], where those edges of each start that tell when its own part is ready.
         edge: int64[..], these edges; at least one for each node.
         lag: int64[k], how much later the others come, not negative.
         together: int64[k], the node at whose end all were last together.

@@ -18,7 +18,7 @@ from stepscope.store.beside import beside_of
 from stepscope.store.cache import keys_of
 from stepscope.store.manifest import check_rows, read_manifest
 from stepscope.store.stated import StatedDevice
-from stepscope.store.views import views
+from stepscope.store.views import empty_tables, views
 
 #: Memory of queries; planning one over many ranks takes a further megabyte for each.
 _MEGABYTES: Final = 450
@@ -82,6 +82,9 @@ def open_stores(
     added = {one.store for group in beside.values() for one in group}
     database = connect()
     database.later.add(views(stores, beside, stated))
+    if len(stores) == 1:
+        [(rank, path)] = stores.items()
+        database.empty = empty_tables(rank, path, beside.get(rank, ()))
     with database.connect() as connection:
         # Without threads of its own the allocator keeps most of what queries needed. It is one for the whole process.
         connection.execute("SET allocator_background_threads = true")

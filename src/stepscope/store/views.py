@@ -55,13 +55,20 @@ def views(
     return found
 
 
+def empty_tables(rank: int, store: Path, beside: Sequence[AddsRows] = ()) -> frozenset[str]:
+    """Tables without rows, for which the store of a rank has no files."""
+    plain = {table.name for table in PLAIN_TABLES if not _parts(table, rank, store, beside)}
+    return frozenset(plain if _path(store, INPUT_CALLS).exists() else {*plain, OP_INPUTS.name})
+
+
 def _plain_sql(table: TableSchema, ranks: Sequence[tuple[int, Path]], beside: Mapping[int, Sequence[AddsRows]]) -> str:
-    parts = []
-    for rank, path in ranks:
-        parts += _rows(path, _FILES.get(table.name, table), _columns(table, rank))
-        for one in beside.get(rank, ()):
-            parts += one.rows(table, rank, path)
-    return _defined(table, parts)
+    return _defined(table, [part for rank, path in ranks for part in _parts(table, rank, path, beside.get(rank, ()))])
+
+
+def _parts(table: TableSchema, rank: int, store: Path, beside: Sequence[AddsRows]) -> list[str]:
+    """SELECT statements of a rank's rows of a table."""
+    own = _rows(store, _FILES.get(table.name, table), _columns(table, rank))
+    return [*own, *(part for one in beside for part in one.rows(table, rank, store))]
 
 
 def _stated_sql(statement: str, stated: StatedDevice) -> str:

@@ -61,6 +61,8 @@ class Database:
         self._instance = found.connection
         #: Tables that queries have not named yet.
         self.later = LaterTables()
+        #: Tables that are known to have no rows.
+        self.empty: frozenset[str] = frozenset()
         self._instance.execute(f"ATTACH ':memory:' AS {WHOLE}")
         self._ending = weakref.finalize(self, _end, found, kind)
         self._ending.atexit = False
