@@ -1,0 +1,134 @@
+"""Write a ring, from inside the program: no descriptor stays open, and nothing is mapped.
+
+A mapped file would end the program with SIGBUS where its disk is full or gone, and a descriptor may be closed by the
+program and then be another file's. So steps are collected, and written a few times a second.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.record.ring.layout import (
+    ABOUT,
+    HAPPENED,
+    HAPPENED_BYTES,
+    HEAD,
+    HEAD_BYTES,
+    LENGTH,
+    MAGIC,
+    RECORDED,
+    STEP,
+    STEPS,
+    STEPS_FROM,
+    VERSION,
+    RingStep,
+    size,
+)
+
+#: Nanoseconds between two writes.
+_BETWEEN_NS: Final = 250_000_000
+
+
+class RingWriter:
+    """The ring of this process; made with all its bytes, so that a disk that fills up later does not matter.
+
+    Args:
+        path: Its file, replaced if there is one.
+        about: What readers are to know of the process, as JSON.
+        steps: Steps to keep.
+        between_ns: Nanoseconds between two writes.
+
+    Raises:
+        OSError: It can't be written.
+    """
+
+    def __init__(self, path: Path, about: dict[str, Any], steps: int = STEPS, between_ns: int = _BETWEEN_NS) -> None:
+        self.path = str(path)
+        self.steps = steps
+        self._between_ns = between_ns
+        self._count = self._length_ns = self._wait_ns = self._recordings = self._happened = 0
+        self._device = self._host = 0
+        self._new = bytearray()
+        self._events: list[bytes] = []
+        self._written = 0
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".unfinished")
+        with unfinished.open("wb") as file:
+            file.write(self._head())
+            file.write(bytes(size(steps) - HEAD.size))
+        unfinished.replace(path)
+        self.describe(about)
+
+    def describe(self, about: dict[str, Any]) -> None:
+        """Say anew what readers are to know of the process."""
+        text = json.dumps(about).encode()
+        if len(text) > HEAD_BYTES - ABOUT - LENGTH.size:
+            text = json.dumps({name: about[name] for name in ("pid", "rank", "world_size", "host")}).encode()
+        self._put([(ABOUT, LENGTH.pack(len(text)) + text)])
+
+    def add(self, step: RingStep, now: int) -> None:
+        """A step is over.
+
+        Args:
+            step: The step.
+            now: The monotonic time in ns, by which writes are spaced.
+        """
+        self._count += 1
+        self._length_ns += step.length_ns
+        self._wait_ns += step.wait_ns
+        self._device, self._host = step.device_bytes, step.host_bytes
+        self._new += STEP.pack(
+            self._count, step.number, step.end_unix_ns, step.length_ns, step.wait_ns, step.device_bytes,
+            step.host_bytes, RECORDED if step.recorded else 0,
+        )  # fmt: skip
+        if now - self._written >= self._between_ns:
+            self._written = now
+            self.flush()
+
+    def happened(self, what: dict[str, Any]) -> None:
+        """Keep something that happened, as JSON; of more than a slot holds nothing but its kind is kept."""
+        text = json.dumps(what).encode()
+        if len(text) > HAPPENED_BYTES:
+            text = json.dumps({"what": str(what.get("what"))[:64], "unix_ns": what.get("unix_ns", 0)}).encode()
+        self._events.append(text.ljust(HAPPENED_BYTES, b"\0"))
+        self._happened += 1
+        self._recordings += what.get("what") == "recorded"
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what is new: first the steps, then the head that counts them.
+
+        Raises:
+            OSError: It is gone, or can't be written.
+        """
+        new, events = self._new, self._events
+        self._new, self._events = bytearray(), []
+        parts: list[tuple[int, bytes | bytearray]] = []
+        first = self._count - len(new) // STEP.size
+        if first + self.steps < self._count:
+            new, first = new[-self.steps * STEP.size :], self._count - self.steps
+        start = first % self.steps
+        room = (self.steps - start) * STEP.size
+        parts.append((STEPS_FROM + start * STEP.size, new[:room]))
+        parts.append((STEPS_FROM, new[room:]))
+        for position, text in enumerate(events, self._happened - len(events)):
+            parts.append((HEAD_BYTES + position % HAPPENED * HAPPENED_BYTES, text))
+        self._put([*((at, part) for at, part in parts if part), (0, self._head())])
+
+    def _head(self) -> bytes:
+        return HEAD.pack(
+            MAGIC, VERSION, self.steps, self._count, self._length_ns, self._wait_ns, self._recordings, self._happened,
+            time.time_ns(), self._device, self._host,
+        )  # fmt: skip
+
+    def _put(self, parts: list[tuple[int, bytes | bytearray]]) -> None:
+        file = os.open(self.path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            for at, part in parts:
+                os.pwrite(file, part, at)
+        finally:
+            os.close(file)
