@@ -23,6 +23,7 @@ from stepscope.cli.page.view import view
 from stepscope.cli.plain_characters import show_plainly
 from stepscope.cli.planning.plan import plan
 from stepscope.cli.query import query
+from stepscope.cli.recording.attach import attach
 from stepscope.cli.recording.doctor import doctor
 from stepscope.cli.recording.parse_ascend import parse_ascend
 from stepscope.cli.recording.record import record
@@ -46,7 +47,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, compare, view, rules, whatif, plan, guide, query, export, mcp, schema, demo, simulate):
+for command in (analyze, compare, view, rules, whatif, plan, guide, query, export, mcp, schema, demo, simulate, attach):
     app.command(cls=Command)(command)
 app.command(name="parse-ascend", cls=Command)(parse_ascend)
 # Options behind the program's name are the program's, also without `--`.

@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.errors import UserError
+from stepscope.record.triggers.request import REASON, WATCHED
 
 #: Holds a folder per launcher, in which the processes of its job report; the job's machines share it as the recordings.
 REPORTS: Final = ".reports"
 
 
 @contextmanager
-def recording_folder(given: Path | None) -> Iterator[tuple[Path, Path]]:
+def recording_folder(given: Path | None, *, watched: bool = False) -> Iterator[tuple[Path, Path]]:
     """A folder to record into, and one in it for reports, which is gone afterwards, as both are if nothing is recorded.
 
     Args:
         given: The folder; named after the time if none is given.
+        watched: It may hold what a watched job leaves, such as the same job before it was started again.
 
     Raises:
         UserError: It can't be written, or holds something.
@@ -32,7 +34,7 @@ def recording_folder(given: Path | None) -> Iterator[tuple[Path, Path]]:
     reports = folder / REPORTS / f"{socket.gethostname().split('.')[0] or 'host'}_{os.getpid()}"
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file", hint="give --output a folder")
-    if folder.is_dir() and any(one.name != REPORTS for one in folder.iterdir()):
+    if folder.is_dir() and any(not _is_ours(one, watched) for one in folder.iterdir()):
         raise UserError(
             f"{folder} is not empty", hint="give --output a folder of its own, so that nothing else is analysed"
         )
@@ -53,3 +55,7 @@ def recording_folder(given: Path | None) -> Iterator[tuple[Path, Path]]:
             reports.parent.rmdir()
             if made:
                 folder.rmdir()
+
+
+def _is_ours(path: Path, watched: bool) -> bool:
+    return path.name == REPORTS or (watched and (path.name == WATCHED or (path / REASON).exists()))

@@ -29,6 +29,8 @@ def run(
     settings: RecordSettings,
     asking: Mapping[str, Path] | None = None,
     started: Callable[[int], None] | None = None,
+    *,
+    tied: bool = True,
 ) -> int:
     """Run a program to its end.
 
@@ -37,6 +39,7 @@ def run(
         settings: What its processes are to record.
         asking: Signals, by name, that are not the program's but touch a file, to ask for a recording.
         started: Called with its process id.
+        tied: Whether the program ends where this process is killed.
 
     Returns:
         Its exit status; 128 and the signal's number if a signal ended it.
@@ -48,7 +51,7 @@ def run(
     with signals.held():
         try:
             process = subprocess.Popen(
-                list(command), env=environment(settings, os.environ), preexec_fn=signals.as_before()
+                list(command), env=environment(settings, os.environ), preexec_fn=signals.as_before(tied=tied)
             )
         except OSError as error:
             raise UserError(

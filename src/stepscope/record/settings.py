@@ -31,8 +31,15 @@ class RecordSettings:
         requests: Files; whoever touches one asks for a recording.
         slow: Record after a step that takes so many times the median of those before; 0 for never.
         profiler: What records: `torch`, which on NPUs is torch_npu's own, or `nsys`, which the job runs under.
-        patience_s: Seconds without any step after which a stretch of time is recorded instead.
+        patience_s: Seconds without any step after which a stretch of time is recorded instead; 0 for never.
         stretch_s: Seconds of that stretch.
+        ring: Steps that each process keeps in its ring, with or without recordings; 0 for no ring.
+        jump: Record when memory in use exceeds the most before by this share; 0 for never.
+        jump_bytes: Bytes that it must exceed it by besides.
+        cooldown_s: Seconds after one recording in which none is made that nobody asks for.
+        keep: Recordings kept, each in a folder of its own, the oldest being removed; 0 for all, in one folder.
+        keep_bytes: Bytes that they take at most; the newest is kept whatever its size.
+        control: Folder, of this user alone, in which processes can be asked for recordings; empty for none.
     """
 
     output: str
@@ -52,6 +59,13 @@ class RecordSettings:
     profiler: str = "torch"
     patience_s: float = 60.0
     stretch_s: float = 2.0
+    ring: int = 0
+    jump: float = 0.0
+    jump_bytes: int = 256 << 20
+    cooldown_s: float = 60.0
+    keep: int = 0
+    keep_bytes: int = 2 << 30
+    control: str = ""
 
     def text(self) -> str:
         """As JSON."""

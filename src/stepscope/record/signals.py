@@ -68,8 +68,12 @@ class SignalsToProgram:
                 signal.signal(number, handler)
             signal.set_wakeup_fd(wakeup)
 
-    def as_before(self) -> Callable[[], None] | None:
-        """What the program's process does before it becomes the program, so that it starts as without a launcher."""
+    def as_before(self, *, tied: bool = True) -> Callable[[], None] | None:
+        """What the program's process does before it becomes the program, so that it starts as without a launcher.
+
+        Args:
+            tied: Whether the program is to end where the launcher is killed.
+        """
         if sys.platform != "linux":
             return None
         import ctypes
@@ -79,6 +83,8 @@ class SignalsToProgram:
 
         def prepare() -> None:
             signal.pthread_sigmask(signal.SIG_SETMASK, kept)
+            if not tied:
+                return
             # Whoever kills what was started kills the program (PR_SET_PDEATHSIG of prctl(2)).
             prctl(1, int(signal.SIGKILL))
             if os.getppid() != launcher:

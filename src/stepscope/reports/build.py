@@ -22,7 +22,7 @@ from stepscope.model.sizes import SIZES
 from stepscope.model.suggest import choose
 from stepscope.model.trace import Trace
 from stepscope.reports.contents import RankLine
-from stepscope.reports.health import Abstention, HealthLine, abstention_lines, by_severity, trace_lines
+from stepscope.reports.health import Abstention, HealthLine, abstention_lines, by_severity, trace_lines, trigger_lines
 from stepscope.reports.ranks.job_lines import job_lines
 from stepscope.reports.ranks.question import Question, RankResult
 from stepscope.reports.ranks.table_parts import TableParts
@@ -76,7 +76,7 @@ def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
     lines_of_health = by_severity([*failed, *job_lines(job), *trace_lines(trace.notes, health, programs)])
     return Report(
         sources={rank: trace.recordings[rank] for rank in lines},
-        health=(*lines_of_health, *abstention_lines(merged)),
+        health=(*trigger_lines(trace.recordings), *lines_of_health, *abstention_lines(merged)),
         ranks=tuple(line for rank in lines.values() for line in rank),
         tables=tables,
         abstentions=merged,

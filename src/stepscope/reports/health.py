@@ -120,6 +120,21 @@ def trace_lines(
     return by_severity(lines)
 
 
+def trigger_lines(recordings: Mapping[int, Recording]) -> list[HealthLine]:
+    """Why the recording was made, once for all ranks that say the same: the first line of a report."""
+    ranks: dict[str, list[int]] = {}
+    for rank, recording in recordings.items():
+        if trigger := recording.attributes.get("trigger"):
+            ranks.setdefault(str(trigger), []).append(rank)
+    effect = "what is recorded are the steps after that"
+    return [
+        HealthLine(
+            "triggered", "info", said, effect, len(those), those[0] if len(those) == 1 < len(recordings) else None
+        )
+        for said, those in ranks.items()
+    ]
+
+
 def by_severity(lines: Iterable[HealthLine]) -> list[HealthLine]:
     """Observations, errors first; otherwise in their order."""
     return sorted(lines, key=lambda line: SEVERITIES.index(line.severity) if line.severity in SEVERITIES else 0)

@@ -7,8 +7,11 @@ from typing import Annotated, Final
 
 import typer
 
-#: How many times the usual length makes a step slow.
+#: How many times the usual length makes a step slow, to a trigger alone and to what watches all steps.
 _SLOW: Final = 2.0
+_SLOW_WATCHED: Final = 1.5
+#: A jump of memory is this share of the most before.
+_JUMP: Final = 0.25
 
 Program = Annotated[list[str], typer.Argument(metavar="PROGRAM...", help="The program and its arguments, after `--`.")]
 Output = Annotated[
@@ -63,6 +66,40 @@ Patience = Annotated[
         "--patience", min=1, metavar="SECONDS", help="Record 2 s of whatever runs after so long without a step, 60 s."
     ),
 ]
+Watch = Annotated[
+    bool,
+    typer.Option(
+        "--watch", help="Keep the times of all steps, and record when one is slow, memory jumps or ranks drift apart."
+    ),
+]
+Wait = Annotated[bool, typer.Option("--wait", help="Record nothing until `stepscope attach` asks.")]
+Slow = Annotated[
+    float | None,
+    typer.Option(
+        "--slow",
+        min=1.05,
+        metavar="FACTOR",
+        help="How many times the usual length makes a step slow: 1.5 with --watch.",
+    ),
+]
+Keep = Annotated[
+    int, typer.Option("--keep", min=1, metavar="N", help="Recordings that --watch keeps: 10. The oldest are removed.")
+]
+KeepMib = Annotated[
+    int, typer.Option("--keep-mib", min=1, metavar="N", help="MiB that they take: 2048. The newest stays in any case.")
+]
+Cooldown = Annotated[
+    float,
+    typer.Option(
+        "--cooldown", min=0, metavar="SECONDS", help="After one recording --watch makes none by itself for 60 s."
+    ),
+]
+Prometheus = Annotated[
+    int | None,
+    typer.Option(
+        "--prometheus", min=0, max=65535, metavar="PORT", help="Answer with metrics of the watched job on this port."
+    ),
+]
 
 
 def record(
@@ -84,57 +121,68 @@ def record(
     no_machine: NoMachine = False,
     no_report: NoReport = False,
     patience: Patience = 60.0,
+    watch: Watch = False,
+    wait: Wait = False,
+    slow: Slow = None,
+    keep: Keep = 10,
+    keep_mib: KeepMib = 2048,
+    cooldown: Cooldown = 60.0,
+    prometheus: Prometheus = None,
 ) -> None:
     """Run a program unchanged, record a few of its steps with torch.profiler, and print the diagnosis.
 
     The program's output and exit status are its own. Each rank writes a recording.
     """
+    from stepscope.cli.recording.diagnosis import diagnose
+    from stepscope.cli.recording.watching import watching
+    from stepscope.model.errors import UserError
     from stepscope.record import nsys
     from stepscope.record.folders import recording_folder
     from stepscope.record.launch import run
     from stepscope.record.machine.sampler import MachineSampler
     from stepscope.record.outcome import about_samples, reports_in, sentences
+    from stepscope.record.ring.layout import STEPS
     from stepscope.record.settings import RecordSettings
+    from stepscope.record.triggers.keeping import recordings_in
+    from stepscope.record.triggers.request import WATCHED
+    from stepscope.record.watching.private import control_folder
 
     first, stop = _range(steps or "10:14")
     asks = _signal(signal)
     _known_trigger(trigger)
     _known_profiler(with_, nsys_option)
-    with recording_folder(output) as (folder, reports):
+    lasting = watch or wait
+    if with_ and lasting:
+        raise UserError("--with nsys can't be started later", hint="leave out --with, --watch or --wait")
+    with recording_folder(output, watched=watch) as (folder, reports):
         asking = {asks: reports / "asked"} if asks else {}
         requests = [*asking.values(), *([touch.absolute()] if touch else [])]
         settings = RecordSettings(
             str(folder), str(reports), first, stop, warmup, _numbers(ranks),
             shapes=not no_shapes, stacks=not no_stacks, allocations=allocations, memory=memory,
-            profiler=with_ or "torch", patience_s=patience,
-            scheduled=bool(steps or every) or not (requests or trigger), every=every or 0,
-            requests=tuple(map(str, requests)), slow=_SLOW if trigger else 0.0,
+            profiler=with_ or "torch", patience_s=0.0 if lasting else patience,
+            scheduled=bool(steps or every) or not (requests or trigger or lasting), every=every or 0,
+            requests=tuple(map(str, requests)), slow=slow or (_SLOW if trigger else _SLOW_WATCHED if watch else 0.0),
+            ring=STEPS if watch else 0, jump=_JUMP if watch else 0.0, cooldown_s=cooldown,
+            keep=keep if watch else 0, keep_bytes=keep_mib << 20, control=str(control_folder()) if lasting else "",
         )  # fmt: skip
         command = nsys.profiled(program, settings, nsys_option or []) if with_ else program
-        sampler = None if no_machine else MachineSampler(folder, reports)
-        status = run(command, settings, asking, sampler.start if sampler else None)
+        hidden = folder / WATCHED if watch else None
+        sampler = None if no_machine else MachineSampler(folder, reports, watched=hidden)
+        with watching(settings, sampler, prometheus) as watched:
+            status = run(command, settings, asking, sampler.start if sampler else None, tied=not lasting)
         problems = nsys.export(folder) if with_ else []
-        for line in [*sentences(reports_in(reports), settings), *about_samples(sampler), *problems]:
+        for line in [*sentences(reports_in(reports), settings), *about_samples(sampler), *watched, *problems]:
             typer.echo(f"stepscope: {line}.", err=True)
-    if folder.is_dir() and any(path.suffix != ".jsonl" for path in folder.iterdir()) and not no_report:
-        _diagnose(folder)
+    found = recordings_in(folder)[-1:] if watch else [folder] if folder.is_dir() else []
+    if found and not no_report and any(map(_is_recording, found[0].iterdir())):
+        diagnose(found[0])
     raise typer.Exit(status)
 
 
-def _diagnose(folder: Path) -> None:
-    """Print what `stepscope analyze` says; a sentence where it can't, since the exit status is the program's."""
-    import sys
-
-    from stepscope.cli.opening import open_input
-    from stepscope.model.errors import StepscopeError
-    from stepscope.reports import terminal
-    from stepscope.reports.build import ReportOptions, build_report
-
-    try:
-        with open_input([folder], cache=True, store=None) as trace:
-            terminal.write(build_report(trace, ReportOptions(page=True)), sys.stdout, top=10)
-    except StepscopeError as error:
-        typer.echo(f"stepscope: {error}.", err=True)
+def _is_recording(path: Path) -> bool:
+    """Whether a file of a folder of recordings is no sample of the machine, and none of our own."""
+    return path.suffix != ".jsonl" and not path.name.startswith(".")
 
 
 def _range(steps: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from stepscope.readers.ascend.files import Result
 from stepscope.readers.ascend.vocabulary import GRAPH_KERNEL, group_hash
+from stepscope.readers.asked_for import told
 from stepscope.store.staging import Staging
 
 Attributes = dict[str, str | int | float | bool]
@@ -38,6 +39,7 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
     for key in _VERSIONS:
         if isinstance(info.get(key), str):
             found[key] = info[key]
+    found |= told(metadata)
     for key, value in _dict(metadata.get("ENV_VARIABLES")).items():
         found[f"env.{key}"] = str(value)
     for key, value in _dict(metadata.get("distributed_args")).items():

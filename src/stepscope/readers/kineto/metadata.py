@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from stepscope.model.sizes import SIZES
+from stepscope.readers.asked_for import ABOUT, told
 from stepscope.readers.kineto.mends import clean, double_backslashes, escape_quotes, mend_values
 from stepscope.store.staging import Staging
 
@@ -21,7 +22,7 @@ _VERSIONS: Final = (
 
 #: Why a recording is not whole, as `stepscope record` writes it.
 PARTIAL: Final = "stepscope_partial"
-_KEYS: Final = (*_OPTIONS, *_VERSIONS, "distributedInfo", "deviceProperties", "baseTimeNanoseconds", PARTIAL)
+_KEYS: Final = (*_OPTIONS, *_VERSIONS, "distributedInfo", "deviceProperties", "baseTimeNanoseconds", PARTIAL, ABOUT)
 _DECODER: Final = json.JSONDecoder(strict=False)
 #: A member's name may also stand in other places.
 _PLACES: Final = 8
@@ -115,7 +116,7 @@ def attributes(metadata: dict[str, Any]) -> dict[str, str | int | float | bool]:
         for key in ("backend", "nccl_version", "hostname"):
             if isinstance(info.get(key), str):
                 found[key] = info[key]
-    return found
+    return {**found, **told(metadata)}
 
 
 def add_devices(staging: Staging, metadata: dict[str, Any]) -> None:

@@ -77,7 +77,7 @@ class Capture:
             The file, under a name by which the rank is found; step marks are there from now on.
         """
         path = Path(self._settings.output) / f"{process.worker()}.{time.time_ns()}.pt.trace.json"
-        self._journal = Journal(path, process)
+        self._journal = Journal(path, process, details)
         with kineto.quiet():
             self._profiler.start_trace()
         self._state = "started"

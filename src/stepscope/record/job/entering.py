@@ -20,9 +20,13 @@ def current() -> Recorder | None:
     return _entered[0] if _entered else None
 
 
-def enter() -> None:
-    """Start to look for steps; whatever fails here is said, and the program goes on without being recorded."""
-    settings = RecordSettings.given()
+def enter(settings: RecordSettings | None = None) -> None:
+    """Start to look for steps; whatever fails here is said, and the program goes on without being recorded.
+
+    Args:
+        settings: What to do; that of the environment if not given.
+    """
+    settings = settings or RecordSettings.given()
     if settings is None:
         return
     try:

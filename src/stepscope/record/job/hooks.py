@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stepscope.record.job.unseen import Watched, never_compile, stand_in
+from stepscope.record.job.watch.batches import ToldWhenSet
 
 if TYPE_CHECKING:
     from stepscope.record.job.recorder import Recorder
@@ -18,9 +19,11 @@ def install(recorder: Recorder) -> None:
     from torch.optim import optimizer as optimizers
     from torch.utils.data import dataloader
 
-    never_compile(Watched.__get__, *recorder.entries())
+    never_compile(Watched.__get__, ToldWhenSet.__set__, *recorder.entries())
     _see_updates(optimizers.Optimizer, recorder)
     Watched(dataloader._BaseDataLoaderIter, "__next__", lambda _: recorder.asked()).put()
+    if recorder.clock is not None:
+        ToldWhenSet(recorder.got).put(dataloader._BaseDataLoaderIter)
     recorder.models.see(torch.nn.Module)
     if recorder.settings.profiler == "torch":
         recorder.others.see(profiler.profile)
@@ -53,4 +56,32 @@ def _see_updates(optimizer: Any, recorder: Recorder) -> None:
 
         return stand_in(update, wrapper)
 
+    if _is_in_use(optimizer):
+        # The program trains already: classes that are prepared stay as they are, and their updates are told by torch.
+        _see_later(recorder)
+        return
     optimizer.profile_hook_step = staticmethod(stand_in(prepare, profile_hook_step))
+
+
+def _is_in_use(optimizer: Any) -> bool:
+    """Whether a class of optimizers has been prepared, since there is one of it."""
+    waiting = [optimizer]
+    while waiting:
+        kind = waiting.pop()
+        if getattr(kind.__dict__.get("step"), "hooked", False):
+            return True
+        waiting += kind.__subclasses__()
+    return False
+
+
+def _see_later(recorder: Recorder) -> None:
+    """See updates of optimizers that are there already, at their end, within the range that torch records."""
+    from torch.optim import optimizer as optimizers
+
+    recorder.trains()
+
+    def updated(optimizer: Any, *_: Any) -> None:
+        recorder.updated(id(optimizer))
+
+    never_compile(updated)
+    optimizers.register_optimizer_step_post_hook(updated)

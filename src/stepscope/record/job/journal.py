@@ -20,18 +20,20 @@ class Journal:
     Args:
         path: The file.
         process: Whose recording it is.
+        details: What the recording is to say about itself.
 
     Raises:
         OSError: It can't be written.
     """
 
-    def __init__(self, path: Path, process: JobProcess) -> None:
+    def __init__(self, path: Path, process: JobProcess, details: dict[str, Any]) -> None:
         self.path = path
         self._process = process
         self._open_ns = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[str] | None = path.open("w", encoding="utf-8")
         head: dict[str, Any] = {"schemaVersion": 1, "stepscope_partial": "the program was killed while it was recorded"}
+        head["stepscope"] = details
         if process.world_size > 1:
             head["distributedInfo"] = {"rank": process.rank, "world_size": process.world_size}
         self._write(json.dumps(head)[:-1] + ', "traceEvents": [\n')

@@ -23,9 +23,13 @@ class Patience:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._ended = threading.Event()
+        self._ended.set()
 
     def start(self) -> None:
-        """Start to wait."""
+        """Start to wait, if the settings say how long."""
+        if not self._recorder.settings.patience_s:
+            return
+        self._ended.clear()
         _thread.start_new_thread(self._wait, ())
 
     def end(self) -> None:

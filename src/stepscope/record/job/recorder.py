@@ -18,6 +18,8 @@ from stepscope.record.job.models import Models
 from stepscope.record.job.others import OtherProfilers
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.job.unseen import is_traced, without_modes
+from stepscope.record.job.watch.clock import StepClock
+from stepscope.record.job.watch.watched import WatchedWindows
 from stepscope.record.job.windows import Windows
 from stepscope.record.settings import RecordSettings
 
@@ -42,6 +44,7 @@ class Recorder:
         loops: What finds the loop and its steps.
         models: Sees calls of models, where there is nothing else to go by.
         others: The program's own profilers, which go first.
+        clock: Goes on without a profiler, if the settings ask for it.
         needs_no_patience: Set once a step was found, or the process shows none for a reason.
     """
 
@@ -68,8 +71,11 @@ class Recorder:
         self.needs_no_patience = threading.Event()
         self._written: threading.Event | None = None
         self.loops = Loops(expects_updates=expects_updates)
-        self.windows = Windows(self.settings)
         self.report = ProcessReport()
+        settings, loops = self.settings, self.loops
+        self.clock = StepClock(settings, self.report, lambda: loops.finder.source) if settings.ring else None
+        watched = settings.keep or settings.control
+        self.windows = WatchedWindows(settings, self.clock) if watched else Windows(settings)
 
     def begin_anew(self) -> None:
         """Forget the steps of the process that this one was forked from."""
@@ -79,7 +85,9 @@ class Recorder:
 
     def entries(self) -> list[Any]:
         """What hooks call."""
-        return [Recorder.asked, Recorder.updated, Recorder.called, Recorder.trains, Recorder._happened]
+        return [
+            Recorder.asked, Recorder.got, Recorder.updated, Recorder.called, Recorder.trains, Recorder._happened,
+        ]  # fmt: skip
 
     def ask(self) -> bool:
         """Record the next steps; whether that can be."""
@@ -98,6 +106,13 @@ class Recorder:
     def asked(self) -> None:
         """A batch is about to be asked for."""
         self._happened(self.loops.batch)
+        if self.clock is not None:
+            self.clock.asked(self.loops.thread)
+
+    def got(self) -> None:
+        """A batch is there."""
+        if self.clock is not None:
+            self.clock.got()
 
     def updated(self, optimizer: Hashable) -> None:
         """An optimizer has updated its parameters, and all that torch records of that is over."""
@@ -132,6 +147,8 @@ class Recorder:
             self.needs_no_patience.set()
         windows, number = self.windows, self.loops.finder.number
         length = self.report.step(before, recorded=self._state == RECORDING)
+        if self.clock is not None:
+            self.clock.step(number - 1, before, length, recorded=self._state == RECORDING)
         if self._state == WAITING:
             windows.look(number, length)
             if not self._is_due(number):
@@ -186,12 +203,13 @@ class Recorder:
 
     def _warm(self) -> None:
         if not self._is_wanted():
-            self._end()
-            self.memory.stop()
-            self.report.note("this rank was not asked for")
+            if not self.windows.pass_by():
+                self._end()
+                self.memory.stop()
+                self.report.note("this rank was not asked for")
             return
         self._thread = threading.get_ident()
-        self._capture = new_capture(self.settings)
+        self._capture = new_capture(self.windows.settings)
         self._capture.prepare()
         self.memory.await_device()
         self._state = WARMING
@@ -205,7 +223,7 @@ class Recorder:
         assert self._capture is not None
         self.loops.hold()
         self.report.first, self.report.source = number, self.loops.finder.source
-        self._started(self._capture.start(JobProcess.current(), {"steps": self.report.source}))
+        self._started(self._capture.start(JobProcess.current(), self._details()))
         self._state = RECORDING
         self._termination.watch()
         if self._thread != threading.main_thread().ident:
@@ -214,6 +232,9 @@ class Recorder:
         # The launcher hears of it also if the process is killed now. What is done up to here lies in no step.
         self.report.write(self.settings.reports)
         self._capture.mark(number)
+
+    def _details(self) -> dict[str, Any]:
+        return {"steps": self.report.source, **self.windows.reason()}
 
     def _started(self, path: Path) -> None:
         if str(path) not in self.report.files:
@@ -239,6 +260,7 @@ class Recorder:
             self.memory.stop()
         if problem := capture.write():
             self.report.note(problem)
+        self.windows.written()
         self.report.write(self.settings.reports)
 
     def _end(self) -> None:
@@ -311,6 +333,9 @@ class Recorder:
         self.report.seen = finder.number + (finder.source in ("loader", "model"))
         self.report.source = self.report.source or finder.source
         self.report.starts_others = only_starts_others()
+        if self.clock is not None:
+            self.clock.flush()
+        self.windows.leave()
         self.report.write(self.settings.reports)
 
     def _wait_for_other_thread(self) -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections import deque
-from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from stepscope.record.triggers.slow import SlowStepFinder
 
 if TYPE_CHECKING:
     from stepscope.record.settings import RecordSettings
 
 #: Recordings of one process; what a trigger or a short interval asks for beyond would fill the disk.
 MOST: Final = 20
-#: Steps that a slow one is compared with, and how many there must be.
-_COMPARED: Final = 50
-_FEWEST: Final = 10
 #: Nanoseconds between two looks at files that ask for a recording.
 _BETWEEN_LOOKS_NS: Final = 20_000_000
 _NEVER: Final = 1 << 62
@@ -37,9 +34,28 @@ class Windows:
         self.postponed = False
         self._left = MOST
         self._asked = False
-        self._lengths: deque[int] = deque(maxlen=_COMPARED)
+        self._slow = SlowStepFinder(settings.slow)
         self._looked = 0
         self._seen = [_changed(path) for path in settings.requests]
+
+    @property
+    def settings(self) -> RecordSettings:
+        """What the next or present recording is to hold, and where it goes."""
+        return self._settings
+
+    def reason(self) -> dict[str, Any]:
+        """What the recording is to say of why it was made, as JSON values."""
+        return {}
+
+    def pass_by(self) -> bool:
+        """This rank does not take part in what is recorded next; whether it may in what comes later."""
+        return False
+
+    def leave(self) -> None:
+        """The process ends."""
+
+    def written(self) -> None:
+        """A recording lies on disk."""
 
     def ask(self) -> None:
         """Record the next steps."""
@@ -54,7 +70,7 @@ class Windows:
         """
         if number >= self.first - self._settings.warmup:
             return
-        if (self._is_slow(length_ns) or self._is_asked()) and self._left > 0:
+        if (self._slow.is_slow(length_ns) or self._is_asked()) and self._left > 0:
             self._asked = False
             self.first = number + max(1, self._settings.warmup)
             self.stop = self.first + self._settings.stop - self._settings.first
@@ -78,16 +94,8 @@ class Windows:
         length = settings.stop - settings.first
         self.first = self.first + settings.every if settings.every and settings.scheduled else _NEVER
         self.stop = self.first + length
-        self._lengths.clear()
+        self._slow.forget()
         return self._left > 0 and bool(settings.every or settings.requests or settings.slow)
-
-    def _is_slow(self, length_ns: int) -> bool:
-        if not self._settings.slow or not length_ns:
-            return False
-        lengths = self._lengths
-        slow = len(lengths) >= _FEWEST and length_ns > self._settings.slow * median(lengths)
-        lengths.append(length_ns)
-        return slow
 
     def _is_asked(self) -> bool:
         if self._settings.requests and time.perf_counter_ns() - self._looked >= _BETWEEN_LOOKS_NS:

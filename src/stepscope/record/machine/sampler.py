@@ -13,6 +13,7 @@ from typing import IO, Any, Final
 
 from stepscope.record.folders import REPORTS
 from stepscope.record.machine.devices import DeviceSource, open_devices
+from stepscope.record.machine.excerpt import keep_latest
 from stepscope.record.machine.files import Roots
 from stepscope.record.machine.host import Host, usable_cores
 from stepscope.record.machine.processes import JobProcesses
@@ -31,6 +32,8 @@ _SHARE: Final = 0.02
 _MAPPED_S: Final = 10.0
 #: A file that reaches this many bytes gets no more lines.
 _MOST_BYTES: Final = 64 << 20
+#: One of a watched job loses its older half instead, at this many: nine hours of samples of 1 kB every five seconds.
+_WATCHED_BYTES: Final = 8 << 20
 _VISIBLE: Final = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 
 
@@ -41,22 +44,26 @@ class MachineSampler:
         folder: The recordings' folder; the file is made when a rank writes its first recording there.
         reports: Folder in which processes of the job report.
         roots: Where the system's files are.
+        watched: Folder of a watched job, for which the file is made there at once, and keeps the latest samples.
 
     Attributes:
+        path: The file beside the recordings.
         samples: Samples taken.
         spent_ns: Processor time that they took.
         lived_ns: Time between the start and the last of them.
     """
 
-    def __init__(self, folder: Path, reports: Path, roots: Roots | None = None) -> None:
+    def __init__(self, folder: Path, reports: Path, roots: Roots | None = None, watched: Path | None = None) -> None:
         self.samples = 0
         self.spent_ns = 0
         self.lived_ns = 0
         self._roots = roots or Roots()
         self._ranks = RecordedRanks(reports)
         host = socket.gethostname().split(".")[0] or "host"
-        self._path = folder / f"{host}_{os.getpid()}.machine.jsonl"
-        self._temporary = reports / "machine.jsonl"
+        self.path = (watched or folder) / f"{host}_{os.getpid()}.machine.jsonl"
+        self._watched = watched is not None
+        self._most = _WATCHED_BYTES if watched else _MOST_BYTES
+        self._temporary = self.path if watched else reports / "machine.jsonl"
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._storages: set[str] = set()
@@ -78,15 +85,17 @@ class MachineSampler:
         self._over.set()
         if self._thread is not None:
             self._thread.join(5.0)
-        return self._path if self._path.exists() else None
+        return self.path if self.path.exists() else None
 
     def _run(self, pid: int) -> None:
+        self._temporary.parent.mkdir(parents=True, exist_ok=True)
         visible = next((value for name in _VISIBLE if (value := os.environ.get(name))), None)
         devices = open_devices(self._roots, visible)
         try:
             self._file = self._temporary.open("w", encoding="utf-8")
             self._sample(JobProcesses(pid, self._roots), devices)
-            self._move(self._file)
+            if not self._watched:
+                self._move(self._file)
         except OSError:
             # The folder is gone or full: what there is stays.
             return
@@ -105,7 +114,7 @@ class MachineSampler:
         })  # fmt: skip
         began = time.monotonic()
         mapped = began
-        while not self._over.is_set() and self._written < _MOST_BYTES:
+        while not self._over.is_set() and (self._watched or self._written < self._most):
             before, cpu = time.monotonic(), time.thread_time_ns()
             recording = self._ranks.recording()
             line: dict[str, Any] = {"unix_ns": time.time_ns(), "recording": recording, **host.read()}
@@ -138,14 +147,19 @@ class MachineSampler:
         self._written += len(text)
         self._file.write(text)
         self._file.flush()
-        self._move(self._file)
+        if not self._watched:
+            self._move(self._file)
+        elif self._written >= self._most:
+            self._file.close()
+            self._written = keep_latest(self.path, self._most // 2)
+            self._file = self.path.open("a", encoding="utf-8")
 
     def _move(self, file: IO[str]) -> None:
         """Once a rank writes its first recording, what is there so far, and what comes, lies beside it."""
-        if not self._moved and _holds_recordings(self._path.parent):
+        if not self._moved and _holds_recordings(self.path.parent):
             file.close()
-            self._path.write_bytes(self._temporary.read_bytes())
-            self._file, self._moved = self._path.open("a", encoding="utf-8"), True
+            self.path.write_bytes(self._temporary.read_bytes())
+            self._file, self._moved = self.path.open("a", encoding="utf-8"), True
 
 
 def _holds_recordings(folder: Path) -> bool:

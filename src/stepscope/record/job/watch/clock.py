@@ -1,0 +1,108 @@
+"""The clock that goes on without the profiler: length of each step, its wait for data, memory in use, into a ring."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stepscope.record.job.identity import JobProcess
+from stepscope.record.job.watch.in_use import MemoryInUse
+from stepscope.record.ring.layout import SUFFIX, RingStep
+from stepscope.record.ring.writer import RingWriter
+from stepscope.record.triggers.request import WATCHED
+
+if TYPE_CHECKING:
+    from stepscope.record.job.report import ProcessReport
+    from stepscope.record.settings import RecordSettings
+
+
+class StepClock:
+    """Keeps the last steps of this process.
+
+    Args:
+        settings: Where, and how many.
+        report: Of the process, where it is said if the ring can't be written.
+        source: Gives what steps are found by.
+
+    Attributes:
+        memory: What is in use.
+        looked: Whether memory was looked at when the last step ended.
+        process: Which process of the job this is, as of the first steps.
+    """
+
+    def __init__(self, settings: RecordSettings, report: ProcessReport, source: Callable[[], str]) -> None:
+        self.memory = MemoryInUse()
+        self.looked = False
+        self.process: JobProcess | None = None
+        self._settings = settings
+        self._report = report
+        self._source = source
+        self._ring: RingWriter | None = None
+        self._failed = False
+        self._thread = self._asked = self._wait = 0
+
+    def asked(self, loop: int) -> None:
+        """A batch is asked for by the calling thread; `loop` is that of the loop, of which alone waits count."""
+        thread = threading.get_ident()
+        if thread == loop:
+            self._thread, self._asked = thread, time.perf_counter_ns()
+
+    def got(self) -> None:
+        """A batch is there."""
+        if self._asked and self._thread == threading.get_ident():
+            self._wait += time.perf_counter_ns() - self._asked
+            self._asked = 0
+
+    def step(self, number: int, now: int, length_ns: int, *, recorded: bool) -> None:
+        """A step is over.
+
+        Args:
+            number: Its number.
+            now: Monotonic time in ns.
+            length_ns: How long it took; 0 if that is not known.
+            recorded: Whether a profiler of ours was at work.
+        """
+        wait, self._wait = self._wait, 0
+        self.looked = self.memory.look(now)
+        if not length_ns or self._failed:
+            return
+        memory = self.memory
+        step = RingStep(
+            number, time.time_ns(), length_ns, min(wait, length_ns), memory.device_bytes, memory.host_bytes, recorded
+        )
+        self._do(lambda ring: ring.add(step, now))
+
+    def happened(self, what: dict[str, Any]) -> None:
+        """Keep something that happened, as JSON values."""
+        self._do(lambda ring: ring.happened(what))
+
+    def flush(self) -> None:
+        """Write what is not written yet."""
+        if self._ring is not None:
+            self._do(RingWriter.flush)
+
+    def _do(self, what: Callable[[RingWriter], None]) -> None:
+        if self._failed:
+            return
+        try:
+            if self._ring is None:
+                self._ring = self._new()
+            what(self._ring)
+        except OSError as error:
+            self._failed = True
+            self._report.note(f"its ring of steps is not written any more ({error.strerror or error})")
+
+    def _new(self) -> RingWriter:
+        self.process = process = JobProcess.current()
+        report = self._report
+        report.rank, report.world_size = process.rank, process.world_size
+        about = {
+            "pid": os.getpid(), "host": report.host, "rank": process.rank, "world_size": process.world_size,
+            "source": self._source(), "since_unix_ns": time.time_ns(), "program": report.program[:2000],
+        }  # fmt: skip
+        path = Path(self._settings.output) / WATCHED / f"{process.worker()}{SUFFIX}"
+        return RingWriter(path, about, self._settings.ring)

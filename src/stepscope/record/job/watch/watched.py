@@ -1,0 +1,185 @@
+"""Which steps of a watched process are recorded: after a reason, within a pause, and where to."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from stepscope.record.job.identity import JobProcess
+from stepscope.record.job.watch.control import ControlEntry
+from stepscope.record.job.windows import Windows
+from stepscope.record.triggers.jumps import MemoryJumps
+from stepscope.record.triggers.keeping import keep
+from stepscope.record.triggers.request import ASKED, STALE_S, WATCHED, RecordingRequest, claim
+from stepscope.record.triggers.trigger import MEMORY_JUMP, SLOW_STEP, Trigger
+
+if TYPE_CHECKING:
+    from stepscope.record.job.watch.clock import StepClock
+    from stepscope.record.settings import RecordSettings
+
+#: Nanoseconds between two looks at files that ask for a recording.
+_BETWEEN_LOOKS_NS: Final = 20_000_000
+#: Name of the file that the launcher touches when it gets the signal that asks.
+SIGNALLED: Final = "asked"
+
+
+class WatchedWindows(Windows):
+    """The steps to record of a process that is watched, or waits to be asked.
+
+    Args:
+        settings: What to watch for.
+        clock: Knows the memory in use, and keeps what happened.
+    """
+
+    def __init__(self, settings: RecordSettings, clock: StepClock | None) -> None:
+        super().__init__(settings)
+        self._clock = clock
+        self._output = Path(settings.output)
+        self._request: RecordingRequest | None = None
+        self._done = ""
+        self._program = False
+        self._device = MemoryJumps(settings.jump, settings.jump_bytes)
+        self._host = MemoryJumps(settings.jump, settings.jump_bytes)
+        self._control = ControlEntry(settings) if settings.control else None
+        self._files = [Path(one) for one in settings.requests]
+        self._shared = self._output / WATCHED / ASKED
+        self._looked = 0
+        self._times = {path: _changed(path) for path in self._watched_files()}
+
+    @property
+    def settings(self) -> RecordSettings:
+        """What the recording is to hold, and where it goes."""
+        request = self._request
+        if request is None:
+            return self._settings
+        known = {one.name for one in dataclasses.fields(self._settings)}
+        options = {name: value for name, value in request.options.items() if name in known}
+        return dataclasses.replace(self._settings, **{**options, "output": request.folder})
+
+    def reason(self) -> dict[str, Any]:
+        """Why it is made."""
+        return {"trigger": self._request.trigger.sentence()} if self._request is not None else {}
+
+    def ask(self) -> None:
+        """Record the next steps, since the program asks."""
+        self._program = True
+
+    def look(self, number: int, length_ns: int) -> None:
+        """See whether there is a reason to record.
+
+        Args:
+            number: The step that starts.
+            length_ns: How long the last one took; 0 if that is not known.
+        """
+        if self._control is not None:
+            self._control.steps()
+        if self._request is None and number >= self.first - self._settings.warmup:
+            # Steps that were asked for before the start.
+            self._take(self._claim(self._trigger("steps", number)), number, self.first)
+            return
+        if self._request is not None:
+            return
+        request = self._found(number, length_ns)
+        if request is not None:
+            self._take(request, number, number + max(1, self._settings.warmup))
+
+    def over(self) -> bool:
+        """A recording is over; there may always be another one."""
+        request, self._request = self._request, None
+        if request is not None:
+            self._done = request.folder
+        self._left = 2
+        super().over()
+        if self._clock is not None and request is not None:
+            folder, trigger = Path(request.folder).name, request.trigger.values()
+            self._clock.happened(
+                {"what": "recorded", "unix_ns": time.time_ns(), "folder": folder[-120:], "trigger": trigger}
+            )
+        return True
+
+    def pass_by(self) -> bool:
+        """This rank does not take part; it is watched on."""
+        return self.over()
+
+    def leave(self) -> None:
+        """The process ends."""
+        if self._control is not None:
+            self._control.leave()
+
+    def written(self) -> None:
+        """Remove what is one too many."""
+        if self._settings.keep:
+            keep(self._output, self._settings.keep, self._settings.keep_bytes)
+
+    def _take(self, request: RecordingRequest | None, number: int, first: int) -> None:
+        if request is None or (request.folder == self._done and request.trigger.what != "attach"):
+            if first == self.first:
+                self.postpone(number)
+            return
+        self._request = request
+        self.first = first
+        self.stop = first + (request.steps or self._settings.stop - self._settings.first)
+        Path(request.folder).mkdir(parents=True, exist_ok=True)
+
+    def _found(self, number: int, length_ns: int) -> RecordingRequest | None:
+        trigger = None
+        if self._slow.is_slow(length_ns):
+            trigger = self._trigger(SLOW_STEP, number - 1, length_ns, self._slow.usual_ns)
+        clock = self._clock
+        if clock is not None and clock.looked:
+            sizes = (
+                ("device", self._device, clock.memory.device_bytes),
+                ("process", self._host, clock.memory.host_bytes),
+            )
+            for of, jumps, size in sizes:
+                if before := jumps.jumped_from(size):
+                    trigger = trigger or self._trigger(MEMORY_JUMP, number - 1, size, before, of)
+        if self._program:
+            self._program = False
+            trigger = self._trigger("program", number - 1)
+        now = time.perf_counter_ns()
+        if now - self._looked >= _BETWEEN_LOOKS_NS:
+            self._looked = now
+            for path in self._is_new():
+                if path in self._files:
+                    trigger = self._trigger("signal" if path.name == SIGNALLED else "file", number - 1)
+                elif (asked := RecordingRequest.read(path)) is not None and asked.age_s < STALE_S:
+                    return asked
+        return self._claim(trigger) if trigger is not None else None
+
+    def _claim(self, trigger: Trigger) -> RecordingRequest | None:
+        if not self._settings.keep:
+            # Nothing is watched, and what is asked for goes where everything goes.
+            return RecordingRequest(self._settings.output, trigger)
+        request = claim(self._output, trigger, self._settings.cooldown_s, self._done)
+        if request is not None:
+            keep(self._output, self._settings.keep, self._settings.keep_bytes)
+        return request
+
+    def _trigger(self, what: str, step: int, value: int = 0, usual: int = 0, of: str = "") -> Trigger:
+        process = JobProcess.current()
+        return Trigger(what, time.time_ns(), process.rank, process.world_size, step, value, usual, of)
+
+    def _watched_files(self) -> list[Path]:
+        return [*self._files, self._shared, *([self._control.asked] if self._control is not None else [])]
+
+    def _is_new(self) -> list[Path]:
+        """Files that ask and were touched since they were last looked at."""
+        found = []
+        for path, before in self._times.items():
+            changed = _changed(path)
+            if changed > before:
+                found.append(path)
+                self._times[path] = changed
+        return found
+
+
+def _changed(path: Path) -> int:
+    """When a file was last touched, in ns; 0 if there is none."""
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 - a Path would cost more than the call
+    except OSError:
+        return 0

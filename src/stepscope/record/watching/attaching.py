@@ -1,0 +1,124 @@
+"""Ask running processes for a recording, and wait for it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.model.errors import UserError
+from stepscope.record.job.report import ProcessReport
+from stepscope.record.triggers.request import RecordingRequest
+from stepscope.record.triggers.trigger import Trigger
+from stepscope.record.watching import remote
+from stepscope.record.watching.jobs import AskableProcess, askable, is_there, job_of
+from stepscope.record.watching.refusing import refusal, settings_of
+
+_LOOK_S: Final = 0.05
+
+
+def processes_of(control: Path, pid: int | None, port: int | None, timeout_s: float) -> list[AskableProcess]:
+    """The processes of a job that can be asked.
+
+    Args:
+        control: The folder of this user.
+        pid: One of them, or what started them; None for the only job there is.
+        port: Where its ranks meet, instead.
+        timeout_s: Seconds for a program to which hooks are added to make a step.
+
+    Raises:
+        UserError: There are none; it says why.
+    """
+    there = askable(control)
+    if pid is None and port is not None:
+        found = [one for one in there if one.port == str(port)]
+        if not found:
+            raise UserError(f"no job whose ranks meet at port {port} can be asked", hint=_known(there))
+        return found
+    if pid is None:
+        if len({one.job for one in there}) != 1:
+            what = "several jobs can" if there else "no process can"
+            raise UserError(f"{what} be asked", hint=_known(there))
+        return there
+    found = job_of(there, pid)
+    if not found and settings_of(pid) is None and remote.can_put_in(pid):
+        remote.put_in(pid, control)
+        until = time.monotonic() + timeout_s
+        while not found and time.monotonic() < until:
+            time.sleep(_LOOK_S)
+            found = job_of(askable(control), pid)
+        if not found:
+            raise UserError(f"process {pid} has made no step in {timeout_s:.0f} s", hint="ask again when its loop runs")
+    if not found:
+        raise refusal(pid)
+    return found
+
+
+def _known(there: Sequence[AskableProcess]) -> str:
+    if not there:
+        return "start one with stepscope record --wait, or prepare its shell with stepscope attach --prepare"
+    listed = ", ".join(f"{one.pid} ({one.program[:40]})" for one in there[:4])
+    return f"give a process: {listed}"
+
+
+def ask(processes: Sequence[AskableProcess], control: Path, folder: Path, steps: int, options: dict[str, Any]) -> None:
+    """Ask processes for a recording of their next steps.
+
+    Args:
+        processes: The processes.
+        control: The folder in which they look.
+        folder: Where to record to, absolute.
+        steps: How many steps.
+        options: What to record, by names of `RecordSettings`.
+    """
+    trigger = Trigger("attach", time.time_ns(), world_size=len(processes))
+    for one in processes:
+        RecordingRequest(str(folder), trigger, steps, options).write(control / f"{one.pid}.ask")
+
+
+def wait(processes: Sequence[AskableProcess], folder: Path, timeout_s: float) -> tuple[list[ProcessReport], list[str]]:
+    """Wait until processes have recorded.
+
+    Args:
+        processes: The processes that were asked.
+        folder: Where they record to.
+        timeout_s: Seconds without any news after which nothing more is expected.
+
+    Returns:
+        What those say that have recorded, and a sentence about each of the others.
+    """
+    done: dict[int, ProcessReport] = {}
+    begun: set[int] = set()
+    until = time.monotonic() + timeout_s
+    waiting = list(processes)
+    while waiting and time.monotonic() < until:
+        time.sleep(_LOOK_S)
+        for one in list(waiting):
+            report = _report(one)
+            mine = report is not None and any(Path(file).parent == folder for file in report.files[-1:])
+            if report is not None and mine and one.pid not in begun:
+                begun.add(one.pid)
+                until = time.monotonic() + timeout_s
+            if report is not None and mine and report.stop >= 0:
+                done[one.pid] = report
+                waiting.remove(one)
+        waiting = [one for one in waiting if is_there(one.pid)]
+    said = []
+    for one in [one for one in processes if one.pid not in done]:
+        name = f"rank {one.rank}" if one.world_size > 1 else f"process {one.pid}"
+        if not is_there(one.pid):
+            said.append(f"{name} ended before it had recorded")
+        elif one.pid in begun:
+            said.append(f"{name} has not ended its recorded steps in {timeout_s:.0f} s")
+        else:
+            said.append(f"{name} ended no step in {timeout_s:.0f} s, so that nothing was recorded of it")
+    return list(done.values()), said
+
+
+def _report(process: AskableProcess) -> ProcessReport | None:
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        return ProcessReport.read(process.reports / f"{socket.gethostname()}_{process.pid}.json")
+    return None

@@ -1,0 +1,70 @@
+"""Kineto's own trigger: a program with `KINETO_USE_DAEMON` asks a daemon, dynolog, whether it is to record.
+
+See https://github.com/facebookincubator/dynolog and its `dyno gputrace`. Nothing of stepscope is in the program then,
+so that it is a stretch of time that is recorded, on devices that Kineto knows.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.errors import StepscopeError, UserError
+from stepscope.record.watching.refusing import variables_of
+
+_VARIABLE: Final = "KINETO_USE_DAEMON"
+_STRETCH_MS: Final = 2000
+_LOOK_S: Final = 0.1
+
+
+def record_by_daemon(pid: int, folder: Path, timeout_s: float, refused: StepscopeError) -> bool:
+    """Have dynolog record two seconds of a process that is not prepared for us; whether the process asks a daemon.
+
+    Args:
+        pid: The process.
+        folder: Where to.
+        timeout_s: Seconds to wait for the recording.
+        refused: Why it can't be asked by us.
+
+    Raises:
+        UserError: It asks a daemon, but there is none, or no recording came.
+    """
+    if variables_of(pid).get(_VARIABLE, "0") in ("", "0"):
+        return False
+    dyno = shutil.which("dyno")
+    if dyno is None:
+        raise UserError(
+            f"{refused.message}; it asks a daemon ({_VARIABLE}), but there is no dyno here",
+            hint="install dynolog and start its daemon, or start the program with stepscope record --wait",
+        )
+    # The daemon puts the number of the process before the suffix.
+    log = folder / "kineto.pt.trace.json"
+    command = [dyno, "gputrace", "--pids", str(pid), "--log-file", str(log), "--duration-ms", str(_STRETCH_MS)]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"dyno did not answer ({error})", hint="see whether dynolog runs") from error
+    said = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no word"]
+    if done.returncode:
+        raise UserError(f"dyno could not have process {pid} recorded ({said[0]})", hint="see whether dynolog runs")
+    until = time.monotonic() + timeout_s
+    while time.monotonic() < until:
+        found = [one for one in folder.glob("kineto*.json") if _is_whole(one)]
+        if found:
+            return True
+        time.sleep(_LOOK_S)
+    raise UserError(
+        f"dynolog was asked, but process {pid} wrote no recording in {timeout_s:.0f} s ({said[0]})",
+        hint="the program asks while its profiler is set up only: see its standard error",
+    )
+
+
+def _is_whole(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - 64))
+        return file.read().rstrip().endswith(b"}")

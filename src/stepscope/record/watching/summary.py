@@ -1,0 +1,32 @@
+"""What is to be said about a watched job when it has ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from stepscope.record.ring.reader import Ring
+from stepscope.record.triggers.keeping import recordings_in
+from stepscope.record.triggers.request import REASON
+from stepscope.record.triggers.trigger import Trigger
+
+
+def reason_of(folder: Path) -> str:
+    """Why a recording was made, in a sentence without a full stop; empty if it can't be read."""
+    try:
+        return Trigger.of_values(json.loads((folder / REASON).read_text(encoding="utf-8"))).sentence()
+    except (OSError, ValueError):
+        return ""
+
+
+def watched(output: Path, rings: Sequence[Ring]) -> list[str]:
+    """Sentences without a full stop: how much was watched, and which recordings there are."""
+    made = max((ring.recordings for ring in rings), default=0)
+    found = recordings_in(output)
+    steps = sum(ring.count for ring in rings)
+    gone = f", of which the {len(found)} newest are kept" if made > len(found) else ""
+    processes = "1 process" if len(rings) == 1 else f"{len(rings)} processes"
+    lines = [f"watched {steps:,} steps of {processes} and recorded {made} times{gone}: {output}"]
+    lines += [f"{folder.name}: {reason_of(folder)}" for folder in found]
+    return lines
