@@ -25,6 +25,7 @@ from stepscope.reports import catalogue, terminal
 from stepscope.reports.build import build_report
 from stepscope.rules.registry import all_rules
 from stepscope.signals.catalogue import all_signals
+from stepscope.trying.registry import all_remedies
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -133,6 +134,14 @@ def test_the_parity_of_profilers() -> None:
 def test_the_checks_of_the_doctor() -> None:
     keep(DOCS / "doctor.md", "checks", "\n".join(examine.table()))
     assert len({one.name for one in examine.CHECKS}) == len(examine.CHECKS)
+
+
+def test_the_list_of_remedies_that_are_tried() -> None:
+    rows = ["| remedy | what it does | findings that name it | what may change numerically |", "|---|---|---|---|"]
+    rows += [
+        f"| `{one.name}` | {one.title} | {', '.join(one.rules)} | {one.changes} |" for one in all_remedies().values()
+    ]
+    keep(DOCS / "try.md", "remedies", "\n".join(rows))
 
 
 def test_the_list_of_signals() -> None:

@@ -31,6 +31,7 @@ from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
 from stepscope.cli.speed import quick_process
+from stepscope.cli.trying.command import try_
 from stepscope.cli.whatif import whatif
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.leaving import wait_if_leaving
@@ -53,6 +54,7 @@ app.command(name="parse-ascend", cls=Command)(parse_ascend)
 # Options behind the program's name are the program's, also without `--`.
 app.command(cls=Command, context_settings={"allow_interspersed_args": False})(record)
 app.command(cls=Command, context_settings={"allow_interspersed_args": False})(doctor)
+app.command(name="try", cls=Command, context_settings={"allow_interspersed_args": False})(try_)
 app.add_typer(baseline, name="baseline")
 app.add_typer(cache, name="cache")
 

@@ -1,4 +1,4 @@
-"""What Python loads at the start of every process below `stepscope record`; idle where torch is never imported.
+"""What Python loads at the start of every process below `stepscope record` or `try`.
 
 It leaves `sys.path` as it would be without it, and loads the environment's own `sitecustomize` if there is one. The
 `stepscope` that started the job is found by its path, so that the program's Python need not have it installed.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -53,7 +54,18 @@ def _enter() -> None:
     enter()
 
 
+def _try() -> None:
+    """Start what `stepscope try` does in a process, which this package does not know."""
+    import_module("stepscope.trying.job.entering").enter()
+
+
 sys.path[:] = _without_this_folder()
+if os.environ.get("STEPSCOPE_TRY") and sys.version_info >= (3, 10):
+    try:
+        _stepscope()
+        _try()
+    except Exception as error:
+        print(f"stepscope: nothing is tried in this process ({error}).", file=sys.stderr)  # noqa: T201
 if os.environ.get("STEPSCOPE_RECORD") and sys.version_info >= (3, 10):
     try:
         _stepscope()

@@ -1,0 +1,19 @@
+"""Gradients accumulated over eight micro-batches, exchanged after each of them."""
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)])
+model = DistributedDataParallel(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(100_000):
+    optimizer.zero_grad()
+    for _ in range(8):
+        x = torch.randn(8, 512)
+        loss = model(x).square().mean() / 8
+        loss.backward()
+    optimizer.step()

@@ -1,0 +1,28 @@
+"""A long chain of small pointwise operators, run one by one."""
+
+import torch
+
+
+class Chain(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(64, 64)
+
+    def forward(self, x):
+        x = self.first(x)
+        for i in range(120):
+            x = x * 0.999 + 0.001 * i
+            x = torch.where(x > 1, 1 - x, x)
+        return x
+
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = Chain()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(100_000):
+    x = torch.randn(256, 64)
+    loss = model(x).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()

@@ -1,0 +1,55 @@
+"""Which remedies are tried on a program, in which order, and what each is predicted to save."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stepscope.trying.recorded import NamedFinding
+from stepscope.trying.registry import all_remedies, chosen
+from stepscope.trying.remedy import OutsideRemedy
+from stepscope.trying.seen import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyCandidate:
+    """A remedy that is to be tried, or that was asked for and can't be.
+
+    Attributes:
+        remedy: The remedy.
+        rule: Code of the finding that names it; empty if none does.
+        share: What the finding says that it saves, as a share of the step; None without a price.
+        unfit: Why it can't be applied, a phrase; empty if it can.
+    """
+
+    remedy: OutsideRemedy
+    rule: str
+    share: float | None
+    unfit: str = ""
+
+
+def candidates(
+    findings: Sequence[NamedFinding], seen: Seen, only: Sequence[str], everything: bool
+) -> list[RemedyCandidate]:
+    """Remedies to try, the most promising first.
+
+    Args:
+        findings: Of the recorded run.
+        seen: What a run of the unchanged program showed.
+        only: Names of the remedies that were asked for; empty for those whose finding fired.
+        everything: Try all remedies that fit.
+
+    Raises:
+        UserError: There is no such remedy.
+    """
+    found = []
+    for remedy in chosen(only) if only else all_remedies().values():
+        mine = [one for one in findings if one.code in remedy.rules and one.shown]
+        if not mine and not only and not everything:
+            continue
+        best = max(mine, key=lambda one: one.share or 0.0, default=None)
+        unfit = remedy.fits(seen)
+        if unfit and not only:
+            continue
+        found.append(RemedyCandidate(remedy, best.code if best else "", best.share if best else None, unfit))
+    return sorted(found, key=lambda one: -(one.share or 0.0))

@@ -1,0 +1,44 @@
+"""Why a run showed too little, in a phrase: from its exit status and the end of what it wrote."""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import Final
+
+#: Last lines of tracebacks: a class of exception, perhaps with its module, and what it says.
+_EXCEPTION: Final = re.compile(r"^(?:\[rank\d+\]:\s*)?((?:[\w.]+\.)?\w*(?:Error|Exception|Interrupt|Exit)\b.*)$")
+_MEMORY: Final = ("OutOfMemoryError", "out of memory", "MemoryError", "can't allocate memory", "DefaultCPUAllocator")
+#: Errors of launchers, which only say that another process failed.
+_LAUNCHERS: Final = ("ChildFailedError", "CalledProcessError", "ProcessExitedException")
+_LENGTH: Final = 160
+
+
+def reason_of(output: str, status: int | None, steps: int, hung_s: float | None) -> str:
+    """Why a run showed too few steps.
+
+    Args:
+        output: The end of what it wrote.
+        status: Its exit status; negative for a signal, None if it was ended from outside.
+        steps: Steps that were timed.
+        hung_s: Seconds after which it was taken to hang; None if it was not.
+    """
+    said = _exception(output)
+    if any(one in output for one in _MEMORY) and status != 0:
+        return f"runs out of memory{f': {said}' if said else ''}"
+    if hung_s is not None:
+        return f"hangs: {steps} steps were timed in {hung_s:.0f} s"
+    if status is not None and status < 0:
+        name = signal.Signals(-status).name if -status in set(signal.Signals) else str(-status)
+        guess = ", as the system does when memory runs out" if name == "SIGKILL" else ""
+        return f"killed by {name}{guess}"
+    if status:
+        return f"ends with status {status}{f': {said}' if said else ''}"
+    return f"the program ended after {steps} timed steps" if steps else "no step was found before the program ended"
+
+
+def _exception(output: str) -> str:
+    found = [match[1].strip() for line in output.splitlines() if (match := _EXCEPTION.match(line.strip()))]
+    own = [one for one in found if not any(launcher in one for launcher in _LAUNCHERS)]
+    last = (own or found or [""])[-1]
+    return last if len(last) <= _LENGTH else f"{last[: _LENGTH - 3]}..."

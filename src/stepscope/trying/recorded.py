@@ -1,0 +1,121 @@
+"""The recorded run: a few steps with the profiler, and the findings that name remedies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.model.errors import StepscopeError
+from stepscope.record.job.report import ProcessReport
+from stepscope.record.machine.sampler import MachineSampler
+from stepscope.record.outcome import reports_in
+from stepscope.record.settings import VARIABLE, RecordSettings
+from stepscope.trying.failures import reason_of
+from stepscope.trying.job.settings import TrialSettings
+from stepscope.trying.runs import Workplace
+
+_LOOK_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFinding:
+    """A finding of the base run.
+
+    Attributes:
+        code: Its rule.
+        title: What is wrong.
+        share: What its remedy would save, as a share of the step; None if it has no price.
+        shown: Whether a report shows it unasked.
+    """
+
+    code: str
+    title: str
+    share: float | None
+    shown: bool
+
+
+@dataclass(slots=True)
+class RecordedRun:
+    """What the recorded run showed.
+
+    Attributes:
+        findings: Findings, the first to mend first.
+        folder: Its recordings; empty if there are none.
+        why: Why there are none, a phrase.
+        seconds: How long the run took.
+    """
+
+    findings: list[NamedFinding] = field(default_factory=list)
+    folder: str = ""
+    why: str = ""
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> RecordedRun:
+        """From JSON values."""
+        return cls(**{**values, "findings": [NamedFinding(**one) for one in values["findings"]]})
+
+
+def recorded_run(workplace: Workplace, settings: TrialSettings, limit_s: float) -> RecordedRun:
+    """Run the program with a few steps recorded, and look at them."""
+    run = workplace.open("recorded")
+    folder = workplace.folder / "recording"
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    first = settings.warmup
+    asked = RecordSettings(str(folder), str(run.reports), first, first + 4, patience_s=limit_s)
+    sampler = MachineSampler(folder, run.reports)
+    status, hung = None, False
+    try:
+        pid = run.start(TrialSettings("", "", seed=settings.seed), {VARIABLE: asked.text()})
+        sampler.start(pid)
+        while not run.is_over() and not _is_written(reports_in(run.reports)):
+            if run.seconds > limit_s:
+                hung = True
+                break
+            time.sleep(_LOOK_S)
+        status, seconds = run.status, run.seconds
+    finally:
+        sampler.stop()
+        run.end()
+    reports = reports_in(run.reports)
+    if not any(one.files for one in reports):
+        notes = [note for one in reports for note in one.notes]
+        reason = notes[0] if notes else reason_of(run.output(), status, 0, limit_s if hung else None)
+        return RecordedRun(why=reason, seconds=seconds)
+    try:
+        return RecordedRun(_findings(folder), str(folder), seconds=seconds)
+    except StepscopeError as error:
+        return RecordedRun(folder=str(folder), why=error.message, seconds=seconds)
+
+
+def _is_written(reports: Sequence[ProcessReport]) -> bool:
+    """Whether every rank has recorded its steps and written them."""
+    done = [one for one in reports if one.files and one.stop >= 0]
+    return bool(done) and len({one.rank for one in done}) >= max(one.world_size for one in done)
+
+
+def _findings(folder: Path) -> list[NamedFinding]:
+    from stepscope.ingest import Options, open_trace
+    from stepscope.reports.build import ReportOptions, build_report
+
+    with open_trace([folder], Options(cache=False)) as trace:
+        found = build_report(trace, ReportOptions(page=True)).findings
+    return [NamedFinding(one.code, one.title, _share(one), one.shown) for one in found]
+
+
+def _share(finding: Any) -> float | None:
+    """What the remedy saves by itself, as a share of the step."""
+    if finding.share is None:
+        return None
+    if finding.alone_ns is not None and finding.cost_ns:
+        return float(finding.share * finding.alone_ns / finding.cost_ns)
+    return float(finding.share)

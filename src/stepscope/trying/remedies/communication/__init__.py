@@ -1,0 +1,1 @@
+"""Remedies that change how ranks exchange gradients."""

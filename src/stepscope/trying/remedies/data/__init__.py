@@ -1,0 +1,1 @@
+"""Remedies that change how batches are loaded."""

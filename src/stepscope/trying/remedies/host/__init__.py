@@ -1,0 +1,1 @@
+"""Remedies that spare the host work, or share its cores out."""

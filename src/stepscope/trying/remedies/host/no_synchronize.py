@@ -1,0 +1,31 @@
+"""Leave out waits for the whole device."""
+
+from __future__ import annotations
+
+from stepscope.trying.remedy import OutsideRemedy
+from stepscope.trying.seen import Seen
+
+
+def _fits(seen: Seen) -> str:
+    return "" if seen.calls.get("synchronize") else "the program does not call synchronize in its loop"
+
+
+def _skip() -> None:
+    import torch
+
+    for name in ("cuda", "npu", "xpu"):
+        module = getattr(torch, name, None)
+        if module is not None:
+            module.synchronize = lambda _device=None: None
+
+
+REMEDY = OutsideRemedy(
+    name="no-synchronize",
+    title="Leave out waits for the whole device",
+    rules=("SYN001", "SYN005"),
+    numbers="exact",
+    changes="nothing, unless the program reads what an asynchronous copy has not brought yet",
+    fits=_fits,
+    first_step=_skip,
+    write=lambda seen: (f"# remove torch.{seen.device}.synchronize() from the loop",),
+)

@@ -1,0 +1,41 @@
+"""One thread for operators, which are too small for more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stepscope.trying.remedy import OutsideRemedy
+from stepscope.trying.seen import Seen
+
+
+def _fits(seen: Seen) -> str:
+    return "operators use one thread" if seen.threads == 1 else ""
+
+
+def _variables(seen: Seen) -> Mapping[str, str | None]:
+    del seen
+    return {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def _start(seen: Seen) -> bool:
+    """Set it, and keep the program from setting another number."""
+    import torch
+
+    del seen
+    torch.set_num_threads(1)
+    torch.set_num_threads = lambda _count: None
+    return True
+
+
+REMEDY = OutsideRemedy(
+    name="one-thread",
+    title="One thread for operators",
+    rules=("SYS007", "SYS001", "HST003"),
+    numbers="rounding",
+    changes="the order in which sums are added",
+    fits=_fits,
+    variables=_variables,
+    start=_start,
+    write=lambda _: ("export OMP_NUM_THREADS=1", "torch.set_num_threads(1)  # in place of another number"),
+    excludes=("threads",),
+)

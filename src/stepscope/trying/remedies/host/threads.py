@@ -1,0 +1,46 @@
+"""As many threads in each process as it has cores to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stepscope.trying.remedy import OutsideRemedy
+from stepscope.trying.seen import Seen
+
+
+def _fits(seen: Seen) -> str:
+    same = seen.threads == seen.cores_per_rank
+    return f"each process has {seen.threads} threads, as many as it has cores" if same else ""
+
+
+def _variables(seen: Seen) -> Mapping[str, str | None]:
+    count = str(seen.cores_per_rank)
+    return {"OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count}
+
+
+def _start(seen: Seen) -> bool:
+    """Set them, and keep the program from setting another number."""
+    import torch
+
+    torch.set_num_threads(seen.cores_per_rank)
+    torch.set_num_threads = lambda _count: None
+    return True
+
+
+def _write(seen: Seen) -> tuple[str, ...]:
+    count = seen.cores_per_rank
+    return (f"export OMP_NUM_THREADS={count}", f"torch.set_num_threads({count})  # in place of another number")
+
+
+REMEDY = OutsideRemedy(
+    name="threads",
+    title="As many threads in each process as it has cores",
+    rules=("SYS007", "SYS001", "HST003", "HST007", "HST013"),
+    numbers="rounding",
+    changes="the order in which sums are added",
+    fits=_fits,
+    variables=_variables,
+    start=_start,
+    write=_write,
+    excludes=("one-thread",),
+)

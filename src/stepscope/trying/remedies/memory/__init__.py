@@ -1,0 +1,1 @@
+"""Remedies that change how memory is taken and returned."""

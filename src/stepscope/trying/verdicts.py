@@ -1,0 +1,145 @@
+"""What is said of a remedy: from step times of alternating runs, and from the numbers of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final, Literal
+
+import numpy as np
+
+from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE
+from stepscope.comparison.noise.shift import shift
+from stepscope.model.amounts import percent, plural
+from stepscope.trying.numbers import NumbersVerdict, compared
+from stepscope.trying.remedy import OutsideRemedy
+from stepscope.trying.runs import RunResult
+
+Verdict = Literal["helps", "no gain", "slower", "failed", "changes numbers"]
+
+#: Differences below this share of the step are none, however sure they seem: runs of one program differ by as much.
+LEAST: Final = 0.02
+#: Pairs of runs from which something is sure: of fewer, the interval would claim more than they tell.
+_FEWEST_RUNS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSaving:
+    """A remedy, or several together, held against the unchanged program; ns saved per step.
+
+    Attributes:
+        saved_ns: Mean of the unchanged program less that with the remedy; None if that did not run.
+        low_ns: Lower end of its interval.
+        high_ns: Upper end.
+        base_ns: Mean step of the unchanged runs that it was alternated with.
+        step_ns: Mean step with it.
+        verdict: What is said of it.
+        why: Why, a sentence without a full stop.
+        numbers: What became of the numbers.
+        runs: Pairs of runs.
+    """
+
+    saved_ns: int | None
+    low_ns: int | None
+    high_ns: int | None
+    base_ns: int | None
+    step_ns: int | None
+    verdict: Verdict
+    why: str
+    numbers: NumbersVerdict | None = None
+    runs: int = 0
+
+    @property
+    def undecided(self) -> bool:
+        """Whether more runs may show a gain that these do not show for sure."""
+        if self.saved_ns is None or self.low_ns is None or self.high_ns is None or not self.base_ns:
+            return False
+        return self.verdict == "no gain" and self.low_ns <= 0 and self.high_ns >= LEAST * self.base_ns
+
+
+def measured(base: Sequence[RunResult], new: Sequence[RunResult], remedies: Sequence[OutsideRemedy]) -> MeasuredSaving:
+    """Hold runs with remedies against runs of the unchanged program that they were alternated with.
+
+    The difference of the mean steps of two runs that took turns is one measurement, since what a run has more than
+    another all of its steps have; the interval is that of `comparison.noise` against differences of zero, with 99 %
+    confidence.
+    """
+    failed = [one for one in new if one.why]
+    good = [one for one in new if not one.why]
+    base = [one for one in base if not one.why]
+    if failed:
+        return MeasuredSaving(None, None, None, int(_mean(base)) if base else None, None, "failed", failed[0].why)
+    if not base:
+        return MeasuredSaving(None, None, None, None, None, "failed", "the unchanged program did not run beside it")
+    if not good:
+        return MeasuredSaving(None, None, None, int(_mean(base)), None, "failed", "it was not run: the time was over")
+    lacking = [one.name for one in remedies if any(one.name not in run.applied for run in good)]
+    if lacking:
+        why = f"nothing in the program was found to apply {' and '.join(lacking)} to"
+        return MeasuredSaving(None, None, None, int(_mean(base)), None, "failed", why)
+    if {one.source for one in good} != {one.source for one in base}:
+        return MeasuredSaving(None, None, None, int(_mean(base)), None, "failed", "its steps are found in another way")
+    partners = {one.pair: one for one in base}
+    pairs = [(partners[one.pair].step_ns, one.step_ns) for one in good if one.pair in partners]
+    if not pairs:
+        pairs = [(base[0].step_ns, good[0].step_ns)]
+    before, after = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
+    found = shift(np.zeros(len(pairs)), before - after, CONFIDENCE, ASSUMED_SPREAD * float(before.mean()))
+    numbers = compared(base, good, [one.numbers for one in remedies])
+    verdict, why = _verdict(found.middle, found.low, found.high, float(before.mean()), numbers, remedies, len(pairs))
+    return MeasuredSaving(
+        round(found.middle), round(found.low), round(found.high), round(float(before.mean())),
+        round(float(after.mean())), verdict, why, numbers, len(pairs),
+    )  # fmt: skip
+
+
+def _verdict(
+    middle: float,
+    low: float,
+    high: float,
+    base: float,
+    numbers: NumbersVerdict,
+    remedies: Sequence[OutsideRemedy],
+    runs: int,
+) -> tuple[Verdict, str]:
+    said = f"saves {percent(middle / base)} of the step" if middle >= 0 else f"takes {percent(-middle / base)} more"
+    said = f"{said} (between {percent(low / base)} and {percent(high / base)})"
+    exact = all(one.numbers == "exact" for one in remedies)
+    if numbers.same is False:
+        changes = "; ".join(dict.fromkeys(one.changes for one in remedies if one.changes != "nothing"))
+        return "changes numbers", f"{_apart(numbers)}{f': {changes}' if changes else ''}; it {said}"
+    if numbers.same is None and not exact:
+        lack = "runs of the unchanged program differ too much from each other" if numbers.noise else "no loss was seen"
+        return "changes numbers", f"{lack}, so nothing shows that its numbers stay the same; it {said}"
+    known = _kept(numbers) if numbers.same else "it changes no arithmetic, and no loss was seen"
+    if low > 0 and middle >= LEAST * base and runs >= _FEWEST_RUNS:
+        return "helps", f"{said}; {known}"
+    if high < 0 and middle <= -LEAST * base and runs >= _FEWEST_RUNS:
+        return "slower", f"{said}; {known}"
+    few = f", after {plural(runs, 'pair')}" if runs < _FEWEST_RUNS else ""
+    return "no gain", f"{said}, which is no sure gain of {percent(LEAST)} or more{few}; {known}"
+
+
+def _apart(numbers: NumbersVerdict) -> str:
+    held = (
+        ("losses", numbers.loss, numbers.loss_tolerance), ("gradient norms", numbers.norm, numbers.norm_tolerance),
+        ("results", numbers.output, numbers.loss_tolerance),
+    )  # fmt: skip
+    worst = [(name, apart, most) for name, apart, most in held if apart is not None and apart > most]
+    return " and ".join(
+        f"{name} differ by {percent(apart, 2)}, more than {percent(most, 2)}" for name, apart, most in worst
+    )
+
+
+def _kept(numbers: NumbersVerdict) -> str:
+    held = (
+        ("losses", numbers.loss, numbers.loss_tolerance), ("gradient norms", numbers.norm, numbers.norm_tolerance),
+        ("results", numbers.output, numbers.loss_tolerance),
+    )  # fmt: skip
+    known = [f"{name} within {percent(most, 2)}" for name, apart, most in held if apart is not None]
+    return f"{' and '.join(known)}" if known else "no numbers to compare"
+
+
+def _mean(runs: Sequence[RunResult]) -> float:
+    return fmean(one.step_ns for one in runs)

@@ -1,0 +1,101 @@
+"""Every remedy: which findings name it, when it fits, and what it sets."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.model.errors import UserError
+from stepscope.rules.registry import all_rules
+from stepscope.trying.candidates import candidates
+from stepscope.trying.recorded import NamedFinding
+from stepscope.trying.registry import all_remedies, chosen, modules
+from stepscope.trying.seen import Constructed, Seen
+
+LOADER = Constructed(
+    "DataLoader", "loader", "t.py", 3, {"num_workers": 0, "pin_memory": False}, {}, {"iterable": False}
+)
+ADAM = Constructed("Adam", "optimizer", "t.py", 4, {"fused": None, "foreach": None})
+DDP = Constructed("DistributedDataParallel", "ddp", "t.py", 5, {"bucket_cap_mb": None})
+MODEL = {"class": "Net", "type": "float32", "convolutions": 1, "compiled": False}
+
+
+def fitting(seen: Seen) -> set[str]:
+    return {name for name, one in all_remedies().items() if not one.fits(seen) and name not in ("jemalloc", "tcmalloc")}
+
+
+def test_remedies_name_rules_that_there_are() -> None:
+    for remedy in all_remedies().values():
+        assert set(remedy.rules) <= set(all_rules()), remedy.name
+        assert set(remedy.excludes) <= set(all_remedies()), remedy.name
+        assert all(remedy.name in all_remedies()[other].excludes for other in remedy.excludes), remedy.name
+    assert len(modules()) == len(set(modules().values()))
+
+
+def test_a_program_without_anything_leaves_little_to_try() -> None:
+    assert fitting(Seen()) == {"gc-freeze"}
+
+
+def test_what_fits_a_training_on_the_processor() -> None:
+    seen = Seen(cores=4, threads=8, constructed=[LOADER, ADAM], models=[MODEL])
+    assert fitting(seen) == {
+        "loader-workers", "fused-optimizer", "foreach-optimizer", "compile", "gc-freeze", "threads", "one-thread",
+        "autocast-bf16", "channels-last",
+    }  # fmt: skip
+
+
+def test_what_fits_a_job_of_gpus() -> None:
+    seen = Seen(
+        device="cuda", cores=16, threads=2, world=8, local_world=8, backwards=4, constructed=[LOADER, ADAM, DDP],
+        models=[MODEL], calls={"synchronize": 3, "empty_cache": 3, "gc.collect": 3, "zero_grad": 2, "enable_sdp": 1},
+        environment={"NCCL_P2P_DISABLE": "1", "CUDA_LAUNCH_BLOCKING": "1"},
+    )  # fmt: skip
+    others = {
+        "loader-prefetch",
+        "persistent-workers",
+        "threads",
+        "task-queue",
+        "npu-cpu-affinity",
+        "hccl-buffers",
+        "hccl-aiv",
+    }
+    assert fitting(seen) == set(all_remedies()) - others - {"jemalloc", "tcmalloc"}
+
+
+def test_arguments_that_change() -> None:
+    edits = {name: one.edits for name, one in all_remedies().items() if one.edits}
+    seen = Seen(cores=16, local_world=2)
+    assert edits["loader-workers"]["loader"]({"num_workers": 0}, seen) == {"num_workers": 8, "persistent_workers": True}
+    assert not edits["loader-workers"]["loader"]({"num_workers": 0, "iterable": True}, seen)
+    assert edits["fused-optimizer"]["optimizer"]({"fused": None, "foreach": False}, seen) == {
+        "fused": True,
+        "foreach": None,
+    }
+    assert not edits["fused-optimizer"]["optimizer"]({"lr": 1}, seen)
+    assert edits["ddp-bucket-size"]["ddp"]({"bucket_cap_mb": 1}, seen) == {"bucket_cap_mb": 25}
+    assert edits["ddp-bucket-size"]["ddp"]({"bucket_cap_mb": None}, seen) == {"bucket_cap_mb": 100}
+
+
+def test_variables_keep_what_was_set() -> None:
+    seen = Seen(device="cuda", environment={"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:128"})
+    expected = "max_split_size_mb:128,expandable_segments:True"
+    assert set(all_remedies()["expandable-segments"].variables(seen).values()) == {expected}
+    blocking = Seen(environment={"CUDA_LAUNCH_BLOCKING": "1"})
+    assert all_remedies()["no-launch-blocking"].variables(blocking) == {"CUDA_LAUNCH_BLOCKING": None}
+
+
+def test_only_what_a_finding_names_is_tried_the_dearest_first() -> None:
+    seen = Seen(cores=2, threads=2, constructed=[LOADER, ADAM], models=[MODEL])
+    findings = [NamedFinding("HST008", "", 0.1, True), NamedFinding("DAT001", "", 0.5, True)]
+    found = candidates(findings, seen, (), False)
+    assert [(one.remedy.name, one.rule, one.share) for one in found] == [
+        ("loader-workers", "DAT001", 0.5), ("foreach-optimizer", "HST008", 0.1), ("fused-optimizer", "HST008", 0.1),
+    ]  # fmt: skip
+    hidden = [NamedFinding("DAT001", "", 0.001, False)]
+    assert not candidates(hidden, seen, (), False)
+    asked = candidates(hidden, seen, ("tf32", "loader-workers"), False)
+    assert [(one.remedy.name, bool(one.unfit)) for one in asked] == [("tf32", True), ("loader-workers", False)]
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(UserError, match="no remedy is called 'compil'"):
+        chosen(["compil"])

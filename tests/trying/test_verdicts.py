@@ -1,0 +1,105 @@
+"""Verdicts on remedies, from made-up runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.trying.registry import all_remedies
+from stepscope.trying.verdicts import measured
+from trying_support import run, runs
+
+FUSED = [all_remedies()["fused-optimizer"]]
+FREEZE = [all_remedies()["gc-freeze"]]
+BF16 = [all_remedies()["autocast-bf16"]]
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "verdict"),
+    [
+        ((100e6, 101e6, 99e6, 100e6), (80e6, 81e6, 80e6, 79e6), "helps"),
+        # Drift that both sides of each pair share.
+        ((100e6, 150e6, 200e6, 250e6), (80e6, 130e6, 181e6, 229e6), "helps"),
+        # A gain as large, that may be chance.
+        ((100e6, 150e6, 200e6, 250e6), (90e6, 100e6, 210e6, 220e6), "no gain"),
+        # Sure, and too small.
+        ((100e6, 100e6, 100e6, 100e6), (99e6, 99e6, 99e6, 99.1e6), "no gain"),
+        ((100e6, 100e6, 100e6, 100e6), (120e6, 121e6, 120e6, 121e6), "slower"),
+        # Too few pairs, however alike.
+        ((100e6, 100e6, 101e6), (50e6, 50e6, 50e6), "no gain"),
+        ((100e6,), (10e6,), "no gain"),
+    ],
+)
+def test_the_interval_decides(base: tuple[float, ...], new: tuple[float, ...], verdict: str) -> None:
+    found = measured(runs(base), runs(new, "fused-optimizer"), FUSED)
+    assert found.verdict == verdict
+    assert found.saved_ns is not None
+    assert found.low_ns is not None
+    assert found.high_ns is not None
+    assert found.low_ns <= found.saved_ns <= found.high_ns
+    assert found.saved_ns == pytest.approx((sum(base) - sum(new)) / len(base), abs=1)
+
+
+def test_other_losses_are_no_help_however_fast() -> None:
+    found = measured(runs([100e6] * 4), runs([50e6] * 4, "fused-optimizer", losses=(2.0, 1.5, 1.01)), FUSED)
+    assert (found.verdict, found.saved_ns) == ("changes numbers", 50_000_000)
+    assert found.numbers is not None
+    assert found.numbers.loss == pytest.approx(0.01 / 1.01)
+
+
+@pytest.mark.parametrize(("loss", "same"), [(1.0005, True), (1.002, False)])
+def test_a_tolerance_is_that_of_the_kind(loss: float, same: bool) -> None:
+    found = measured(runs([100e6] * 4), runs([50e6] * 4, "fused-optimizer", losses=(2.0, 1.5, loss)), FUSED)
+    assert found.numbers is not None
+    assert found.numbers.same is same
+    precise = measured(runs([100e6] * 4), runs([50e6] * 4, "autocast-bf16", losses=(2.0, 1.5, loss)), BF16)
+    assert precise.verdict == "helps"
+
+
+def test_numbers_that_differ_anyway_allow_three_times_as_much() -> None:
+    base = [*runs([100e6] * 3), run(100e6, pair=3, losses=(2.0, 1.52, 1.0))]
+    assert measured(base, runs([50e6] * 4, "fused-optimizer", losses=(2.0, 1.55, 1.0)), FUSED).verdict == "helps"
+    assert (
+        measured(base, runs([50e6] * 4, "fused-optimizer", losses=(2.0, 1.6, 1.0)), FUSED).verdict == "changes numbers"
+    )
+
+
+def test_fewer_digits_do_not_hide_in_numbers_that_differ_from_run_to_run() -> None:
+    base = [*runs([100e6] * 3), run(100e6, pair=3, losses=(2.0, 1.8, 1.0))]
+    assert measured(base, runs([50e6] * 4, "autocast-bf16"), BF16).verdict == "changes numbers"
+
+
+def test_without_numbers_only_what_changes_no_arithmetic_helps() -> None:
+    base = runs([100e6] * 4, losses=())
+    for one in base:
+        one.norms = [[]]
+    new, frozen = (runs([50e6] * 4, name, losses=()) for name in ("fused-optimizer", "gc-freeze"))
+    for one in [*new, *frozen]:
+        one.norms = [[]]
+    assert measured(base, new, FUSED).verdict == "changes numbers"
+    assert measured(base, frozen, FREEZE).verdict == "helps"
+
+
+def test_infinite_and_missing_losses_are_other_numbers() -> None:
+    nan = float("nan")
+    assert (
+        measured(runs([100e6] * 4, losses=(nan,)), runs([50e6] * 4, "gc-freeze", losses=(nan,)), FREEZE).verdict
+        == "helps"
+    )
+    assert (
+        measured(runs([100e6] * 4), runs([50e6] * 4, "gc-freeze", losses=(2.0, nan)), FREEZE).verdict
+        == "changes numbers"
+    )
+
+
+def test_a_run_that_failed_says_why_and_has_no_figures() -> None:
+    failed = run(0, "fused-optimizer", why="runs out of memory")
+    found = measured(runs([100e6] * 2), [*runs([80e6], "fused-optimizer"), failed], FUSED)
+    assert (found.verdict, found.why, found.saved_ns) == ("failed", "runs out of memory", None)
+    assert measured(runs([100e6]), [], FUSED).verdict == "failed"
+
+
+def test_what_found_nothing_to_do_is_not_measured() -> None:
+    new = runs([50e6] * 4, "fused-optimizer")
+    for one in new:
+        one.applied = []
+    assert measured(runs([100e6] * 4), new, FUSED).verdict == "failed"
