@@ -16,7 +16,7 @@ from stepscope.trying.job.report import STEPS, TrialReport
 from stepscope.trying.job.settings import TrialSettings
 
 
-class StepClock(Recorder):
+class TrialClock(Recorder):
     """Writes where steps start to a file that the launcher reads, and a report once the program has warmed up.
 
     Args:

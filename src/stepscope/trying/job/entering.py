@@ -16,7 +16,7 @@ from stepscope.record.job.identity import is_launcher
 from stepscope.record.job.imports import wait_for
 from stepscope.record.job.unseen import never_compile
 from stepscope.trying.job.calls import Calls
-from stepscope.trying.job.clock import StepClock
+from stepscope.trying.job.clock import TrialClock
 from stepscope.trying.job.constructors import Constructors, Edits, see_interfaces
 from stepscope.trying.job.guard import FileGuard, see_savers
 from stepscope.trying.job.numbers import FirstNumbers
@@ -80,7 +80,7 @@ class TrialInProcess:
             return
         self._constructors = Constructors(self._edits(), self._note_applied)
         see_interfaces(self._constructors)
-        self._clock = StepClock(settings, self._complete, self._first_step)
+        self._clock = TrialClock(settings, self._complete, self._first_step)
         self._clock.models = OuterModels(self._clock.called, self._model, lambda: self._clock.started < _MODELS_KNOWN)
         self._calls = Calls(lambda: self._clock.started > 1)
         if not self._remedies:
@@ -88,7 +88,7 @@ class TrialInProcess:
         self._numbers.see()
         self._samples.see()
         hooks.install(self._clock)
-        never_compile(StepClock._step)
+        never_compile(TrialClock._step)
         for remedy in self._remedies:
             self._start(remedy)
         at_exit(self._clock.leave)
