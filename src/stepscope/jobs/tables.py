@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from stepscope.comparison.noise.ratio import CONFIDENCE, ratio_interval
+from stepscope.comparison.parts.ratios import ratio_columns, ratio_values
 from stepscope.jobs.matching import matched_ranks
 from stepscope.jobs.side import ComparedJob, JobRank
-from stepscope.model.schema import Column, TableSchema, flag, ns, text
+from stepscope.model.schema import Column, TableSchema, ns, text
 from stepscope.model.table import Table
 
 _PARTS: Final = ("step_ns", "compute_ns", "transfer_ns", "exposed_copy_ns", "idle_ns", "waited_ns")
@@ -24,10 +25,7 @@ _OWN: Final = (
     ns("base_own_ns", "Its mean typical step without what it waits for others; where nothing tells waiting, without "
        "exposed communication. Null where the side has no such rank.", nullable=True),
     ns("new_own_ns", "The same of the new one.", nullable=True),
-    Column("ratio", "float64", "new_own_ns / base_own_ns.", "", True),
-    Column("low", "float64", "Lower end of the interval of ratio, from the spread between steps.", "", True),
-    Column("high", "float64", "Upper end.", "", True),
-    flag("sure", "Whether the interval excludes 1.", nullable=True),
+    *ratio_columns("base_own_ns", "new_own_ns", "between steps"),
 )  # fmt: skip
 _BOTH: Final = tuple(
     ns(f"{side}_{name}", f"{_SAID[name]}, {words}; null where it is not known.", nullable=True)
@@ -118,13 +116,12 @@ def _worst(
 
 def _values(base: JobRank | None, new: JobRank | None, confidence: float) -> tuple[object, ...]:
     """The values of `_OWN` and `_BOTH`."""
-    ratio = low = high = sure = None
+    found = None
     if base and new and any(base.own) and any(new.own):
         found = ratio_interval([one for one in base.own if one], [one for one in new.own if one], confidence)
-        ratio, low, high, sure = found.ratio, found.low, found.high, found.sure
     own = (base and base.own_ns, new and new.own_ns)
     both = [getattr(one.times, name) if one else None for name in _PARTS for one in (base, new)]
-    return (*own, ratio, low, high, sure, *both)
+    return (*own, *ratio_values(found), *both)
 
 
 def _group(name: str, base: ComparedJob, new: ComparedJob) -> tuple[object, ...]:

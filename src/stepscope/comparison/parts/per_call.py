@@ -13,9 +13,10 @@ from stepscope.analyses.host.operator_calls import operator_calls
 from stepscope.analyses.shared.grouping import Groups, texts
 from stepscope.analyses.shared.needs import has_device
 from stepscope.comparison.noise.ratio import CONFIDENCE, MeasuredSums, ratio_of_measured
+from stepscope.comparison.parts.ratios import ratio_columns, ratio_values
 from stepscope.comparison.side import ComparedSide, within
 from stepscope.model.errors import MissingInputError
-from stepscope.model.schema import Column, TableSchema, flag, ns, text
+from stepscope.model.schema import Column, TableSchema, ns, text
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 
@@ -33,10 +34,7 @@ PER_CALL: Final = TableSchema(
         ns("base_ns", "Device time of one call of the base, inner operators included: the mean; null where none is "
            "recorded.", nullable=True),
         ns("new_ns", "The same of the new one.", nullable=True),
-        Column("ratio", "float64", "new_ns / base_ns; null where either is null or 0.", "", True),
-        Column("low", "float64", "Lower end of the interval of ratio, from the spread of single calls.", "", True),
-        Column("high", "float64", "Upper end.", "", True),
-        flag("sure", "Whether the interval excludes 1; null where there is none.", nullable=True),
+        *ratio_columns("base_ns", "new_ns", "of single calls"),
         ns("base_host_ns", "Host time of one call of the base, inner operators included; null for kernels.",
            nullable=True),
         ns("new_host_ns", "The same of the new one.", nullable=True),
@@ -140,13 +138,12 @@ def _dimensions(shapes: str) -> str:
 
 def _row(key: tuple[Kind, str], base: SideCalls, new: SideCalls, confidence: float) -> tuple[object, ...]:
     device = base.device, new.device
-    ratio = low = high = sure = None
+    found = None
     if device[0] and device[1] and device[0].total and device[1].total:
         found = ratio_of_measured(device[0], device[1], confidence)
-        ratio, low, high, sure = found.ratio, found.low, found.high, found.sure
     shapes = ("equal" if base.shapes == new.shapes else "differ") if base.shapes and new.shapes else None
-    hosts = (_mean(base.host), _mean(new.host))
-    return (*key, shapes, base.calls, new.calls, _mean(base.device), _mean(new.device), ratio, low, high, sure, *hosts)
+    means = (_mean(base.device), _mean(new.device))
+    return (*key, shapes, base.calls, new.calls, *means, *ratio_values(found), _mean(base.host), _mean(new.host))
 
 
 def _mean(one: MeasuredSums | None) -> int | None:
