@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.comparison.parts.amounts import Amount
-from stepscope.comparison.parts.comm_groups import group_numbers, group_times
+from stepscope.comparison.parts.comm_groups import group_numbers, group_times, plane_waits
 from stepscope.comparison.parts.kernel_categories import Key, category_of, cubes, kernel_operators, kernel_types_of
 from stepscope.comparison.side import ComparedSide
 from stepscope.model.events.columns import names_by_id
@@ -45,13 +45,14 @@ OVERALL: Final = TableSchema(
 def overall_sums(side: ComparedSide) -> dict[Key, Amount]:
     """Sums of a side by part, category and unit, in ns.
 
-    Parts are computing, communication, group (by number, in the order of their first collectives), overlapped (of
-    several groups at once), copy, free and whole; categories of computing have units Cube and Vector.
+    Parts are computing, communication, group (by number, in the order of their first collectives), wait and transmit of
+    a group (where parts of collectives are recorded), overlapped (of several groups at once), copy, free and whole;
+    categories of computing have units Cube and Vector.
     """
     work = DeviceWork.of(side.trace)
     compute, comm, copy = work.are("compute"), work.are("comm"), work.are("copy", "set")
     sums: defaultdict[Key, Amount] = defaultdict(Amount)
-    group = group_numbers(side, work)
+    group, planes = group_numbers(side, work), plane_waits(side)
     for device in np.unique(work.device[compute | comm]).tolist():
         mine = work.device == device
         unions = [_union(work, mine & kind) for kind in (compute, comm, copy)]
@@ -61,9 +62,12 @@ def overall_sums(side: ComparedSide) -> dict[Key, Amount]:
         idle = Intervals.union_of([low], [high]) - unions[0] - unions[1]
         sums["computing", "", ""] += Amount(unions[0].total)
         sums["communication", "", ""] += Amount(exposed.total)
-        groups = group_times(work, mine & comm, group, exposed)
+        groups = group_times(work, mine & comm, group, exposed, planes)
         for number, time in enumerate(groups.ns):
             sums["group", str(number), ""] += Amount(time)
+            if (waited := groups.waits[number]) is not None:
+                sums["wait", str(number), ""] += Amount(waited)
+                sums["transmit", str(number), ""] += Amount(time - waited)
         sums["overlapped", "", ""] += Amount(groups.overlapped)
         sums["copy", "", ""] += Amount((idle & unions[2]).total)
         sums["free", "", ""] += Amount(idle.total)
@@ -122,6 +126,8 @@ def overall_table(base: Mapping[Key, Amount], new: Mapping[Key, Amount]) -> Tabl
     row("Uncovered Communication Time", 0, *part("communication"))
     for number in range(max((int(key[1]) + 1 for one in (base, new) for key in one if key[0] == "group"), default=0)):
         row(f"Group {number} Communication", 1, *part("group", str(number)))
+        row("Wait", 2, *part("wait", str(number)))
+        row("Transmit", 2, *part("transmit", str(number)))
     row("Uncovered Communication Overlapped", 1, *part("overlapped"))
     row("Free Time", 0, *part("free"))
     row("SDMA", 1, *part("copy"))
