@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from stepscope.model.intervals import Intervals
+from stepscope.signals.communication.cluster import pushed_by, unhidden
 from stepscope.signals.communication.late_ranks import late_ranks, stages
 from stepscope.signals.communication.rank_times import RankTimes
 
@@ -131,3 +133,17 @@ def test_unknown_waits_or_a_job_not_under_way_name_nobody() -> None:
 def test_steps_that_ranks_do_not_have_in_common_are_compared_by_their_means() -> None:
     other = replace(times(0), waits=tuple((step + 100, 0) for step in range(4)))
     assert named(times(400_000), other) == {1: 400_000}
+
+
+def test_waiting_that_compute_hides_pushes_what_queues_behind_it() -> None:
+    """Two transfers of 100 in one queue beside compute until 300; the first waits 200 for a rank that comes late."""
+    ts, dur, wait = np.array([100, 400]), np.array([300, 100]), np.array([200, 0])
+    pushed = pushed_by(np.zeros(2, np.int64), ts, dur, wait, np.array([50, 100]))
+    assert pushed.tolist() == [0, 200]
+    compute = [Intervals.union_of([0], [300])]
+    # The first would have ended beside compute at 200, and the second at 300.
+    assert unhidden(compute, ts, dur, wait, pushed).tolist() == [100, 100]
+    alone = pushed_by(np.arange(2), ts, dur, wait, np.array([50, 100]))
+    assert unhidden(compute, ts, dur, wait, alone).tolist() == [100, 0]
+    # It would not have started before it was launched.
+    assert pushed_by(np.zeros(2, np.int64), ts, dur, wait, np.array([50, 390])).tolist() == [0, 10]

@@ -28,13 +28,20 @@ from stepscope.signals.signal import Signals, signal
 
 #: Waits below this share of the step are not worth a prediction of what the step would be without them.
 _WORTH: Final = 0.005
+#: A collective that starts so soon after the one before it in its queue has waited for that.
+_QUEUED_NS: Final = 20_000
 
 _CALLS_SQL: Final = """
-SELECT k.event, k.ts, k.dur, k.step::BIGINT AS step, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world
-FROM collectives c JOIN kernels k USING (event)
+SELECT k.event, k.ts, k.dur, k.step::BIGINT AS step, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world,
+    k.track, coalesce(l.ts, k.ts) AS launched
+FROM collectives c JOIN kernels k USING (event) LEFT JOIN spans l ON l.id = k.launch
 WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND k.dur > 0
     AND k.step IN (SELECT step FROM steps WHERE typical)
 ORDER BY k.ts
+"""
+_LAUNCHED_SQL: Final = """
+SELECT l.ts AS launched, k.ts + k.dur AS "end" FROM kernels k JOIN spans l ON l.id = k.launch
+WHERE k.kind = 'compute' ORDER BY l.ts
 """
 #: Of a rank of sums collectives are no device activities; what of them was exposed is recognised by their step.
 _SUMMED_SQL: Final = """
@@ -125,7 +132,7 @@ def collectives(s: Signals) -> Collectives:
     least, size = s.trace.job.once(job_size).least, s.trace.recordings[s.rank].world_size
     world = np.where(rows["world"] < 0, size or max(least, 2), rows["world"])
     wait = rows["dur"] - transfer
-    exposed = np.minimum(wait, rows["exposed"]) if summed else _unhidden(s, rows["ts"], rows["dur"], wait)
+    exposed = np.minimum(wait, rows["exposed"]) if summed else _unhidden(s, rows, wait)
     steps = max(Steps.of(s.trace).typical_steps.size, 1)
     recorded = ranks == 0  # the library recorded the transfers themselves
     # One rank that is missing, of many, is hardly the one that comes last.
@@ -136,11 +143,22 @@ def collectives(s: Signals) -> Collectives:
     return Collectives(rows["event"], wait, exposed, unseen, transfer / rows["dur"], known, absent, rows["step"], steps)
 
 
-def _unhidden(s: Signals, ts: Times, dur: Times, wait: Times) -> Times:
-    return unhidden([device.compute for device in s.trace.once(device_times)], ts, dur, wait)
+def _unhidden(s: Signals, rows: Mapping[str, NDArray[np.int64]], wait: Times) -> Times:
+    busy = [device.compute for device in s.trace.once(device_times)]
+    pushed = pushed_by(rows["track"], rows["ts"], rows["dur"], wait, _ready(s, rows["ts"], rows["launched"]))
+    return unhidden(busy, rows["ts"], rows["dur"], wait, pushed)
 
 
-def unhidden(compute: Iterable[Intervals], ts: Times, dur: Times, wait: Times) -> Times:
+def _ready(s: Signals, ts: Times, launched: Times) -> Times:
+    """When collectives could have started: after their launch, and after the compute that was launched before them."""
+    work = s.trace.columns(_LAUNCHED_SQL)
+    ends = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, work["end"]))
+    computed = ends[np.searchsorted(work["launched"], launched)]
+    # What computes beyond their start is nothing that they need.
+    return np.maximum(launched, np.where(computed <= ts, computed, launched))
+
+
+def unhidden(compute: Iterable[Intervals], ts: Times, dur: Times, wait: Times, pushed: Times) -> Times:
     """The part of waits that compute does not hide, whether they come first or make what follows late.
 
     Args:
@@ -148,12 +166,37 @@ def unhidden(compute: Iterable[Intervals], ts: Times, dur: Times, wait: Times) -
         ts: int64[n], starts of collectives.
         dur: int64[n], their durations.
         wait: int64[n], the part of each that is waiting.
+        pushed: int64[n], how much earlier each would have started, had those before it in its queue not waited.
     """
     first, late = wait.copy(), wait.copy()
     for busy in compute:
         first -= busy.within(ts, ts + wait)
-        late -= busy.within(ts + dur - wait, ts + dur)
+        # What is exposed now, less what of the transfer would be exposed without any waiting.
+        late += busy.within(ts - pushed, ts - pushed + dur - wait) - busy.within(ts, ts + dur)
     found: Times = np.maximum(first, late)
+    return found
+
+
+def pushed_by(track: NDArray[np.int64], ts: Times, dur: Times, wait: Times, ready: Times) -> Times:
+    """How much earlier collectives would have started, had those before them in their queue not waited: int64[n].
+
+    One that starts as soon as the one before it ends was held up by it, at most since it was ready.
+
+    Args:
+        track: int64[n], queue of each.
+        ts: int64[n], starts, ascending.
+        dur: int64[n].
+        wait: int64[n], the part of each that is waiting.
+        ready: int64[n], when each could have started.
+    """
+    found = np.zeros_like(ts)
+    last: dict[int, tuple[int, int]] = {}
+    each = zip(track.tolist(), ts.tolist(), dur.tolist(), wait.tolist(), ready.tolist(), strict=True)
+    for i, (queue, start, length, waited, since) in enumerate(each):
+        end, late = last.get(queue, (start, 0))
+        by = min(late, max(start - since, 0)) if start - end <= _QUEUED_NS else 0
+        found[i] = by
+        last[queue] = start + length, by + waited
     return found
 
 
