@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-from math import atan, cos, pi, sin, sqrt
+from functools import lru_cache
+from math import atan, cos, exp, lgamma, pi, sin, sqrt
 from statistics import NormalDist
 from typing import Final
 
 #: Degrees of freedom from which the normal distribution is as good: its quantiles are within 0.3 % there.
 _NORMAL_FROM: Final = 1000
-_HALVINGS: Final = 200
+#: Steps of the inversion, at most, and the share of a value that is near enough.
+_STEPS: Final = 100
+_EXACT: Final = 1e-14
 
 
+@lru_cache(maxsize=4096)
 def quantile(probability: float, freedom: int) -> float:
     """The t that a variable with so many degrees of freedom stays below with this probability (0.5 to 1, exclusive).
 
     Source: the finite sums of Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4, inverted by
-    halving.
+    Newton's steps, within bounds that halve where these leave them.
     """
     if freedom >= _NORMAL_FROM:
         return NormalDist().inv_cdf(probability)
-    low, high = 0.0, 1.0
-    while _within(high, freedom) < 2 * probability - 1:
-        high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if _within(middle, freedom) < 2 * probability - 1:
-            low = middle
-        else:
-            high = middle
-    return high
+    wanted = 2 * probability - 1
+    low, high = 0.0, max(1.0, NormalDist().inv_cdf(probability))
+    while _within(high, freedom) < wanted:
+        low, high = high, high * 2
+    scale = 2 * exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(freedom * pi)
+    t = high
+    for _ in range(_STEPS):
+        apart = _within(t, freedom) - wanted
+        low, high = (low, t) if apart > 0 else (t, high)
+        after = t - apart / (scale * (1 + t * t / freedom) ** (-(freedom + 1) / 2))
+        after = after if low <= after <= high else (low + high) / 2
+        if abs(after - t) <= _EXACT * t:
+            return after
+        t = after
+    return t
 
 
 def _within(t: float, freedom: int) -> float:
