@@ -16,6 +16,8 @@ from stepscope.comparison.noise.student import quantile
 _OWN_SPREAD: Final = 4
 #: Measurements from which it is asked whether neighbours resemble each other.
 _RESEMBLING: Final = 10
+#: What squares of variances are held to be at least, where nothing varies.
+_TINY: Final = 1e-300
 
 #: identical (all measurements are equal on both sides), means (Welch's interval), spread (too few for that: Student's
 #: with the spread of both sides together) or assumed (one on either side: their spread is taken for granted); of whole
@@ -70,28 +72,43 @@ def half_width(base: Values, new: Values, confidence: float, assumed: float) -> 
     machine warms up, n measurements count as n (1 - r) / (1 + r), r being their correlation with the next one (von
     Storch and Zwiers, Statistical Analysis in Climate Research, 6.6.8).
     """
-    chance, freedom = (1 + confidence) / 2, base.size + new.size - 2
-    if freedom < 1:
-        return NormalDist().inv_cdf(chance) * assumed * sqrt(2), "assumed"
-    if min(base.size, new.size) < _OWN_SPREAD:
-        squares = sum(float(((one - one.mean()) ** 2).sum()) for one in (base, new))
-        return quantile(chance, freedom) * sqrt(squares / freedom * (1 / base.size + 1 / new.size)), "spread"
-    parts = [float(one.var(ddof=1)) / one.size * _resemblance(one) for one in (base, new)]
-    total = sum(parts)
-    if not total:
-        return 0.0, "means"
-    squares = sum(part * part / (one.size - 1) for part, one in zip(parts, (base, new), strict=True))
-    return quantile(chance, max(1, int(total * total / squares))) * sqrt(total), "means"
+    if base.size + new.size < 3:
+        return NormalDist().inv_cdf((1 + confidence) / 2) * assumed * sqrt(2), "assumed"
+    method: Method = "spread" if min(base.size, new.size) < _OWN_SPREAD else "means"
+    return float(half_widths(base[None], new[None], confidence)[0]), method
 
 
-def _resemblance(values: Values) -> float:
-    """By how much more the mean of these varies than that of as many independent measurements; at least 1."""
-    apart = values - values.mean()
-    squares = float((apart**2).sum())
-    if values.size < _RESEMBLING or not squares:
-        return 1.0
-    found = float((apart[1:] * apart[:-1]).sum()) / squares
-    if found <= 2 / sqrt(values.size):
-        return 1.0
-    found = min(found, 0.9)
-    return (1 + found) / (1 - found)
+def half_widths(base: Values, new: Values, confidence: float) -> Values:
+    """Halves of the intervals of n differences at once, float64[n]; see `half_width`.
+
+    Args:
+        base: float64[n, a].
+        new: float64[n, b]; a and b together are at least 3.
+        confidence: Chance that an interval holds the true difference.
+    """
+    chance = (1 + confidence) / 2
+    sides = (base, new)
+    number = [one.shape[1] for one in sides]
+    if min(number) < _OWN_SPREAD:
+        freedom = sum(number) - 2
+        squares = sum(((one - one.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for one in sides)
+        found: Values = quantile(chance, freedom) * np.sqrt(squares / freedom * (1 / number[0] + 1 / number[1]))
+        return found
+    parts = [one.var(axis=1, ddof=1) / one.shape[1] * _resemblance(one) for one in sides]
+    total = parts[0] + parts[1]
+    varied = np.maximum(sum(part**2 / (size - 1) for part, size in zip(parts, number, strict=True)), _TINY)
+    freedoms = np.maximum(total**2 / varied, 1).astype(np.int64)
+    return np.array([quantile(chance, one) for one in freedoms.tolist()]) * np.sqrt(total)
+
+
+def _resemblance(values: Values) -> Values:
+    """By how much more the mean of each row varies than that of as many independent measurements; at least 1."""
+    number = values.shape[1]
+    if number < _RESEMBLING:
+        return np.ones(values.shape[0])
+    apart = values - values.mean(axis=1, keepdims=True)
+    squares = (apart**2).sum(axis=1)
+    found = (apart[:, 1:] * apart[:, :-1]).sum(axis=1) / np.where(squares > 0, squares, 1)
+    found = np.where(found <= 2 / sqrt(number), 0, np.minimum(found, 0.9))
+    widened: Values = (1 + found) / (1 - found)
+    return widened

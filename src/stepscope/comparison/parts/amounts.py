@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from statistics import NormalDist
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE
-from stepscope.comparison.noise.shift import half_width
+from stepscope.comparison.noise.shift import half_widths
 from stepscope.comparison.parts.shares import means
 from stepscope.model.schema import Column, flag, ns
 
@@ -63,15 +63,39 @@ def certainty(base: Amount, new: Amount, counts: StepCounts) -> float | None:
     It rests on the spread between batches of steps; with one step on each side on that of single calls, which are taken
     to vary by `ASSUMED_SPREAD`, each for itself.
     """
-    sides = []
-    for one, other, devices in ((base, new, counts.devices[0]), (new, base, counts.devices[1])):
-        if one.by_batch is None and (one.ns or one.count or other.by_batch is None):
-            return None
-        # What a side has none of is 0 in each of its steps.
-        values = one.by_batch if one.by_batch is not None else np.zeros(2)
-        sides.append(values / devices)
-    if sides[0].size + sides[1].size > 2 and min(one.size for one in sides):
-        return half_width(sides[0], sides[1], counts.confidence, 0.0)[0]
+    return certainties([(base, new)], counts)[0]
+
+
+def certainties(pairs: Sequence[tuple[Amount, Amount]], counts: StepCounts) -> list[float | None]:
+    """The `certainty` of each pair."""
+    found: list[float | None] = [None] * len(pairs)
+    alike: dict[tuple[int, int], list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]] = {}
+    for i, (base, new) in enumerate(pairs):
+        sides = _values(base, new), _values(new, base)
+        if sides[0] is not None and sides[1] is not None:
+            alike.setdefault((sides[0].size, sides[1].size), []).append((i, sides[0], sides[1]))
+    for (first, second), rows in alike.items():
+        if first + second > 2 and min(first, second):
+            halves = half_widths(
+                np.array([base for _, base, _ in rows]) / counts.devices[0],
+                np.array([new for _, _, new in rows]) / counts.devices[1],
+                counts.confidence,
+            ).tolist()
+        else:
+            halves = [_by_call(*pairs[i], counts) for i, _, _ in rows]
+        for (i, _, _), half in zip(rows, halves, strict=True):
+            found[i] = half
+    return found
+
+
+def _values(one: Amount, other: Amount) -> NDArray[np.float64] | None:
+    """By batch; what a side has none of is 0 in each of its steps. None where that is not known."""
+    if one.by_batch is None and (one.ns or one.count or other.by_batch is None):
+        return None
+    return one.by_batch if one.by_batch is not None else np.zeros(2)
+
+
+def _by_call(base: Amount, new: Amount, counts: StepCounts) -> float:
     together = sqrt(sum(one.squares / times**2 for one, times in ((base, counts.base), (new, counts.new))))
     return NormalDist().inv_cdf((1 + counts.confidence) / 2) * ASSUMED_SPREAD * together
 
@@ -162,10 +186,11 @@ def beside(base: Mapping[K, Amount], new: Mapping[K, Amount], times: StepCounts 
     keys = sorted({*base, *new}, key=str)
     none = Amount()
     left, right = [base.get(key, none) for key in keys], [new.get(key, none) for key in keys]
+    halves = certainties([*zip(left, right, strict=True)], counts)
     rows = [
-        Beside(key, first, second, a.count / times[0], b.count / times[1], certainty(a, b, counts))
-        for key, first, second, a, b in zip(
-            keys, means([a.ns for a in left], times[0]), means([b.ns for b in right], times[1]), left, right,
+        Beside(key, first, second, a.count / times[0], b.count / times[1], half)
+        for key, first, second, a, b, half in zip(
+            keys, means([a.ns for a in left], times[0]), means([b.ns for b in right], times[1]), left, right, halves,
             strict=True,
         )
     ]  # fmt: skip
