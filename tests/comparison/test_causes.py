@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stepscope.comparison.build import CompareOptions, compare_traces
-from stepscope.comparison.causes.inside import kernels_words
+from stepscope.comparison.causes.inside import group_words, kernels_words
+from stepscope.comparison.causes.sentence import causes_of
+from stepscope.comparison.noise.ratio import ratio_interval
+from stepscope.comparison.parts.amounts import Beside, StepCounts
 from stepscope.comparison.result import Comparison
+from stepscope.comparison.verdict import StepTimes
 from stepscope.model.trace import Trace
 from support import Facts
 
@@ -52,6 +58,55 @@ def test_noise_alone_has_no_cause() -> None:
     assert not any(one.sure for one in found.causes)
 
 
+def varying(copies: int = 20_000, parts: int = 1, shift: int = 0) -> Trace:
+    """Five steps whose GEMM varies by a third, with elementwise kernels of a fiftieth of a step."""
+    facts = Facts()
+    at = 0
+    for number in range(5):
+        gemm = 800_000 + 80_000 * ((number + shift) * 2 % 5)
+        length = 1_400_000 + 50_000 * ((number + shift) * 3 % 5) + 9 * shift
+        facts.step(number, at, length)
+        facts.kernel("ampere_sgemm_128x128_tn", at + 10_000, gemm, launch=(at + 1_000, 2_000))
+        for part in range(parts):
+            name = "vectorized_elementwise_kernel" if parts == 1 else f"elementwise_part{part}_kernel"
+            start = at + 1_200_000 + part * copies
+            facts.kernel(name, start, copies // parts + number, launch=(at + 4_000 + 10 * part, 5))
+        at += length
+    return facts.trace()
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        (varying(60_000, shift=1), "in compute surely +200.0 % (+40.0 µs per step): elementwise × 3.00"),
+        (
+            varying(60_000, parts=3, shift=1),
+            "elementwise: 1 → 3 launches (elementwise_part0_kernel, elementwise_part1_kernel)",
+        ),
+        (varying(21_000, shift=1), ""),
+        (varying(20_000, parts=2, shift=1), ""),
+    ],
+    ids=["longer", "split", "too little", "replaced by as long"],
+)
+def test_what_is_sure_within_a_part_that_varies_is_said(new: Trace, said: str) -> None:
+    found = compare_traces(varying(), new, CompareOptions(findings=False))
+    assert not any(one.sure for one in found.parts if one.key == "compute")
+    sure = [one for one in found.causes if one.sure and one.part == "compute"]
+    assert bool(sure) == bool(said)
+    assert said in found.cause
+    assert all(one.within and one.to_json()["within"] for one in sure)
+
+
+@pytest.mark.parametrize(("half", "sure"), [(90, True), (110, False)])
+def test_the_part_that_makes_up_a_sure_difference_is_asked_for_alone(half: float, sure: bool) -> None:
+    parts = (Beside("exposed_communication", 100, 200, 1.0, 1.0, half), Beside("compute", 800, 810, 1.0, 1.0, 1.0))
+    times = StepTimes(1000, 1110, 1000, 1110, 5, 5, ratio_interval([999, 1000, 1001], [1109, 1110, 1111]),
+                      "step", "slower", "")  # fmt: skip
+    strict = {"exposed_communication": 120.0, "compute": 15.0}
+    first, *_ = causes_of(parts, strict, {}, times, {}, StepCounts(5, 5))
+    assert (first.part, first.sure) == ("exposed_communication", sure)
+
+
 def row(kernel: str, base: int, new: int, calls: tuple[int, int] = (1, 1)) -> dict[str, object]:
     return {"kernel": kernel, "operator": "aten::mm", "op_class": "gemm", "base_ns": base, "new_ns": new,
             "base_count": calls[0], "new_count": calls[1]}  # fmt: skip
@@ -60,6 +115,9 @@ def row(kernel: str, base: int, new: int, calls: tuple[int, int] = (1, 1)) -> di
 def test_words_for_kernels() -> None:
     every = [row(name, time, round(1.1 * time)) for name, time in (("a", 500), ("b", 300), ("c", 200))]
     assert kernels_words(every, "launches") == "all of it × 1.10"
+    part = [row("a", 9000, 9000), row("b", 500, 760), row("c", 400, 600), row("d", 100, 150)]
+    assert "all of it" not in kernels_words(part, "launches")
+    assert group_words("gemm", every, "launches") == "gemm × 1.10"
     split = [row("a", 900, 0, (3, 0)), row("a1", 0, 700, (0, 3)), row("a2", 0, 800, (0, 3))]
     assert kernels_words(split, "launches").startswith("a → a2, a1, 3 → 6 launches")
     assert kernels_words([row("a", 100, 0, (1, 0)), row("b", 5, 5)], "launches").startswith("a: gone")

@@ -55,6 +55,14 @@ def test_a_single_stall_that_is_gone_is_named_but_proves_nothing() -> None:
     assert compared(twice, side(USUAL)).verdict == "faster"
 
 
+def test_what_lasts_beyond_a_start_that_both_have_is_no_start() -> None:
+    base = side((700, 178, 175, 180, 174, 182, 176), {0: "warm-up"})
+    new = side((700, 320, 175, 180, 174, 182, 176), {0: "warm-up", 1: "warm-up"})
+    assert "1 of 6 steps takes 143 ms longer" in compared(base, new).reason
+    # Without a start in the base it may be one.
+    assert compared(side(USUAL), side((700, *USUAL), {0: "warm-up"})).verdict == "same"
+
+
 def test_no_verdict_contradicts_the_mean_of_all_steps() -> None:
     """A new stall costs 4.8 % of a step, yet all steps together take no longer."""
     base = side((100, 104, 96, 108, 92, 100, 106, 94))

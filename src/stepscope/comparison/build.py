@@ -10,7 +10,7 @@ from stepscope.comparison.causes.inside import CAUSE_TABLES
 from stepscope.comparison.causes.sentence import causes_of, sentence
 from stepscope.comparison.comparable import differences, same_recording
 from stepscope.comparison.findings import FINDINGS, SideFindings, changes, findings_of, findings_table
-from stepscope.comparison.levels import level_tables, step_counts, tables_of_levels
+from stepscope.comparison.levels import level_tables, step_counts, tables_of_levels, unseen_tables
 from stepscope.comparison.matching.used_names import unused_names
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.noise.ratio import CONFIDENCE
@@ -44,6 +44,7 @@ class CompareOptions:
         levels: Some of `LEVELS`; empty for all.
         details: Whether there are tables of pairs and kernels too, not only sums by name.
         shapes: Tell operators apart by the shapes of their inputs.
+        pages: Whether tables that pages in text do not have are left out.
         progress: Told what is being done, how many parts of the work are done, and of how many.
     """
 
@@ -57,6 +58,7 @@ class CompareOptions:
     levels: tuple[str, ...] = ()
     details: bool = True
     shapes: bool = False
+    pages: bool = False
     progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
 
 
@@ -87,7 +89,10 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     note("what differs", 1, _PARTS)
     # Causes are looked for in tables of all levels, or of those that are asked for alone.
     behind = CAUSE_TABLES & tables_of_levels(options.levels, details=True)
-    tables, lacking = level_tables(sides, wanted | behind, options.names, options.shapes, options.confidence)
+    unseen = unseen_tables(options.levels) if options.pages else frozenset()
+    tables, lacking, work = level_tables(
+        sides, wanted | behind, options.names, options.shapes, options.confidence, unseen
+    )
     lacking = tuple(one for one in lacking if one.table in wanted)
     parts, strict = (
         _parts(tables[STEP_PARTS.name], sides, options.confidence) if STEP_PARTS.name in tables else ((), {})
@@ -109,7 +114,7 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
         tables[FINDINGS.name] = findings_table(changed)
     metrics = metric_shifts(base_summary, new_summary, ratio, options.confidence, timed.steps)
     tables |= timed.steps.tables()
-    causes = causes_of(parts, strict, tables, timed)
+    causes = causes_of(parts, strict, tables, timed, work, step_counts(sides, options.confidence))
     why = sentence(timed, causes, metrics, different)
     tables = {name: table for name, table in tables.items() if name in wanted or name not in CAUSE_TABLES}
     return Comparison(

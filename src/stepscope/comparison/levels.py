@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from stepscope.comparison.causes.groups import SideSums, WorkSums
 from stepscope.comparison.matching.call_details import describe
 from stepscope.comparison.matching.call_tree import allocation_charges, call_tree, compute_charges
 from stepscope.comparison.matching.meeting import met
@@ -76,6 +77,16 @@ UNIT_HINT: Final = "record both in the same way, with marked steps and their dev
 DETAILS: Final = ("compute_calls", "compute_modules", "compute_kernels", "kernel_shapes", "memory_calls")
 
 
+#: Tables that pages in text never have, and that which they have where its level is named.
+_UNSEEN: Final = frozenset({"compute_calls", "compute_modules", "kernel_shapes", "kernel_types", "memory_calls"})
+_NAMED: Final = "overall"
+
+
+def unseen_tables(levels: Sequence[str]) -> frozenset[str]:
+    """Tables that pages in text do not have."""
+    return _UNSEEN if _NAMED in levels else _UNSEEN | {_NAMED}
+
+
 def tables_of_levels(levels: Sequence[str], details: bool) -> frozenset[str]:
     """Names of the tables that levels mean; all of them without levels.
 
@@ -90,9 +101,14 @@ def tables_of_levels(levels: Sequence[str], details: bool) -> frozenset[str]:
 
 
 def level_tables(
-    sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool, confidence: float = CONFIDENCE
-) -> tuple[dict[str, Table], tuple[UncomparedTable, ...]]:
-    """The tables that both sides have the input for, and those that one lacks it for.
+    sides: Sides,
+    wanted: frozenset[str],
+    names: Mapping[str, str],
+    shapes: bool,
+    confidence: float = CONFIDENCE,
+    unseen: frozenset[str] = frozenset(),
+) -> tuple[dict[str, Table], tuple[UncomparedTable, ...], WorkSums]:
+    """The tables that both sides have the input for, those that one lacks it for, and sums that causes rest on.
 
     Args:
         sides: Base and new side.
@@ -100,12 +116,15 @@ def level_tables(
         names: Names of the new side by those of the base.
         shapes: Tell operators apart by the shapes of their inputs.
         confidence: Chance that an interval holds the true difference.
+        unseen: Tables among those wanted that nobody looks at, and that are not made.
     """
     tables: dict[str, Table] = {}
+    works: dict[str, SideSums] = {}
     lacking: list[UncomparedTable] = []
     times = step_counts(sides, confidence)
     wanted, unlike = _comparable_units(sides, wanted)
     lacking += unlike
+    wanted -= unseen
     for schema, ask in ((STEP_PARTS, part_sums), (STEP_PHASES, phase_sums)):
         sums = _both(sides, ask, schema.name, lacking) if schema.name in wanted else None
         if sums is not None:
@@ -113,7 +132,8 @@ def level_tables(
     if OVERALL.name in wanted and all(side.unit in ("step", "window") for side in sides):
         tables[OVERALL.name] = overall_table(*(overall_sums(side) for side in sides))
     if sides[0].unit == sides[1].unit and sides[0].unit in ("step", "window"):
-        tables |= _compute(sides, wanted, names, shapes, times)
+        made, works = _compute(sides, wanted, names, shapes, times)
+        tables |= made
     if COMMUNICATION.name in wanted and (found := _both(sides, communication_sums, COMMUNICATION.name, lacking)):
         tables[COMMUNICATION.name] = durations_table(COMMUNICATION, found[0], found[1], times)
     if MEMORY.name in wanted and (held := _both(sides, memory_sums, MEMORY.name, lacking)):
@@ -133,7 +153,7 @@ def level_tables(
         tables[RUNTIME_CALLS.name] = table_of_amounts(RUNTIME_CALLS, calls[0], calls[1], _steps(sides, confidence))
     if PER_CALL.name in wanted and (each := _both(sides, call_times, PER_CALL.name, lacking)):
         tables[PER_CALL.name] = per_call_table(each[0], each[1], names, confidence)
-    return tables, tuple(lacking)
+    return tables, tuple(lacking), works
 
 
 def _comparable_units(sides: Sides, wanted: frozenset[str]) -> tuple[frozenset[str], list[UncomparedTable]]:
@@ -163,8 +183,10 @@ def _steps(sides: Sides, confidence: float) -> StepCounts:
 
 def _compute(
     sides: Sides, wanted: frozenset[str], names: Mapping[str, str], shapes: bool, times: StepCounts
-) -> dict[str, Table]:
+) -> tuple[dict[str, Table], dict[str, SideSums]]:
+    """The tables of compute, and of each part that activities make up its sums by operator, kernel and class."""
     tables: dict[str, Table] = {}
+    sums_of: dict[str, SideSums] = {}
     works = met(sides, (charged(sides[0]), charged(sides[1])), names)
     by: tuple[tuple[TableSchema, Callable[[Any, Any], dict[Any, Amount]]], ...] = (
         (COMPUTE_CLASSES, splits.by_class), (COMPUTE_OPERATORS, splits.by_shape if shapes else splits.by_operator),
@@ -173,17 +195,18 @@ def _compute(
     for schema, split in by:
         if schema.name in wanted:
             base, new = (split(side.trace, work) for side, work in zip(sides, works, strict=True))
-            tables[schema.name] = table_of_amounts(schema, splits.renamed(base, names), new, times)
+            base = splits.renamed(base, names)
+            tables[schema.name] = table_of_amounts(schema, base, new, times)
+            if schema is COMPUTE_KERNELS:
+                sums_of[BUSY[0]] = base, new
     if EXPOSED_WORK.name in wanted:
-        exposed = [
-            {
-                (part, *key): amount
-                for part in BUSY[1:]
-                for key, amount in splits.by_kernel(side.trace, work, part).items()
-            }
-            for side, work in zip(sides, works, strict=True)
-        ]
-        tables[EXPOSED_WORK.name] = table_of_amounts(EXPOSED_WORK, splits.renamed(exposed[0], names), exposed[1], times)
+        exposed: list[dict[Any, Amount]] = [{}, {}]
+        for part in BUSY[1:]:
+            base, new = (splits.by_kernel(side.trace, work, part) for side, work in zip(sides, works, strict=True))
+            sums_of[part] = splits.renamed(base, names), new
+            for found, one in zip(exposed, sums_of[part], strict=True):
+                found |= {(part, *key): amount for key, amount in one.items()}
+        tables[EXPOSED_WORK.name] = table_of_amounts(EXPOSED_WORK, exposed[0], exposed[1], times)
     for schema, ask in ((KERNEL_SHAPES, kernel_shapes), (KERNEL_TYPES, kernel_types)):
         if schema.name in wanted:
             sums = [ask(side) for side in sides]
@@ -195,9 +218,8 @@ def _compute(
         if wanted & {COMPUTE_MODULES.name, COMPUTE_CALLS.name}:
             for tree, side in ((base_tree, sides[0]), (new_tree, sides[1])):
                 describe(tree, side.trace)
-        made = tree_tables(base_tree, new_tree, times, names)
-        tables |= {name: table for name, table in made.items() if name in wanted}
-    return tables
+        tables |= tree_tables(base_tree, new_tree, times, names, wanted)
+    return tables, sums_of
 
 
 def _both(

@@ -53,6 +53,12 @@ class StepTimes:
     every: tuple[int, int] | None = None
     steps: StepsBeside = field(default_factory=StepsBeside)
 
+    @property
+    def sure_apart_ns(self) -> int:
+        """By how much the typical step differs where it does for sure; else 0."""
+        sure = self.interval is not None and self.interval.sure and self.verdict in ("faster", "slower")
+        return self.new_ns - self.base_ns if sure else 0
+
     def to_json(self) -> dict[str, Any]:
         """As in `stepscope.comparison/1`; `low_ns` and `high_ns` bound the difference of a step of the base's mean."""
         one = self.interval

@@ -133,7 +133,7 @@ def compare(
     options = CompareOptions(
         rank if base_rank is None else base_rank, rank, tuple(base_step or step or ()), tuple(step or ()),
         confidence_of(confidence), read_names(map_) if map_ is not None else {}, not no_findings,
-        _levels(level), not no_details, input_shape,
+        _levels(level), not no_details, input_shape, pages=not view and {*wanted} <= {"markdown"},
     )  # fmt: skip
     with (
         listening_at(host, port, allowed_host or (), not no_browser) if view else nullcontext() as served,

@@ -21,6 +21,7 @@ class Cause:
         low_ns: Lower end of the interval of the difference.
         high_ns: Upper end.
         sure: Whether that excludes 0, all parts of the step in mind.
+        within: Whether the times are those of some activities within the part rather than of all of it.
     """
 
     part: str
@@ -30,6 +31,7 @@ class Cause:
     low_ns: int
     high_ns: int
     sure: bool
+    within: bool = False
 
     @property
     def diff_ns(self) -> int:
@@ -44,7 +46,7 @@ class Cause:
             apart = f"{sign}{percent(abs(growth))} ({apart} per step)"
         else:
             apart += " per step"
-        return f"{part_words(self.part)} {'surely ' if self.sure else ''}{apart}" + (
+        return f"{'in ' if self.within else ''}{part_words(self.part)} {'surely ' if self.sure else ''}{apart}" + (
             f": {self.what}" if self.what else ""
         )
 
@@ -53,6 +55,7 @@ class Cause:
         return {
             "part": self.part, "what": self.what, "base_ns": self.base_ns, "new_ns": self.new_ns,
             "diff_ns": self.diff_ns, "low_ns": self.low_ns, "high_ns": self.high_ns, "sure": self.sure,
+            "within": self.within,
         }  # fmt: skip
 
 

@@ -16,6 +16,8 @@ _SAME: Final = 0.02
 _ALL: Final = 0.9
 _NEAR: Final = 0.04
 _SEVERAL: Final = 3
+#: Of a large change, how near: as a part of it.
+_NEAR_OF_MUCH: Final = 10
 #: Names listed of a group, at most, and characters of each.
 _NAMED: Final = 2
 _LONG: Final = 40
@@ -72,8 +74,10 @@ def common_factor(rows: Sequence[Row]) -> float | None:
     if len(both) < _SEVERAL or kept < _ALL * base:
         return None
     factor = sum(row["new_ns"] for row in both) / kept
-    near = sum(row["base_ns"] for row in both if abs(row["new_ns"] / row["base_ns"] / factor - 1) <= _NEAR)
-    return factor if near >= _ALL * base and abs(factor - 1) > _SAME / 2 else None
+    # What did not change at all must not be near what is said of all.
+    near = min(max(_NEAR, abs(factor - 1) / _NEAR_OF_MUCH), abs(factor - 1) / 2)
+    kept = sum(row["base_ns"] for row in both if abs(row["new_ns"] / row["base_ns"] / factor - 1) <= near)
+    return factor if kept >= _ALL * base and abs(factor - 1) > _SAME / 2 else None
 
 
 def changed_words(group: RowGroup, name: Callable[[Row], str], calls: str = "calls") -> str:
@@ -123,6 +127,11 @@ def short(name: str) -> str:
 def _listed(rows: Sequence[Row], name: Callable[[Row], str]) -> str:
     names = dict.fromkeys(short(name(row)) for row in sorted(rows, key=lambda row: -row["base_ns"] - row["new_ns"]))
     return ", ".join([*names][:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+def calls_alike(one: float, other: float) -> bool:
+    """Whether there are as many calls per step on both sides, but for one in fifty."""
+    return _alike(one, other)
 
 
 def _alike(one: float, other: float) -> bool:

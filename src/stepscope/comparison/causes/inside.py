@@ -33,6 +33,8 @@ _READING: Final = ("aten::item", "aten::_local_scalar_dense", "aten::nonzero", "
 _COMMON: Final = 0.1
 _SEVERAL: Final = 4
 _CLASSES: Final = 3
+#: What changed by one factor, where it is the whole part.
+_EVERY: Final = "all of it"
 
 
 def inside(part: str, tables: Mapping[str, Table], diff_ns: int) -> str:
@@ -66,10 +68,16 @@ def kernels_words(rows: Sequence[Row], calls: str) -> str:
         return ""
     factor = common_factor(rows)
     if factor is not None:
-        return f"all of it × {factor:.2f}"
+        return f"{_EVERY} × {factor:.2f}"
     if _other_names(rows):
         return _by_class(rows)
-    found = decisive_group(rows, (_kernel, _operator, _class, lambda _: "all"))
+    # What no operator launched is no group of its own.
+    known = any(_operator(row) != NO_OPERATOR for row in rows)
+    found = decisive_group(rows, (_kernel, *(_operator,) * known, _class, lambda _: "all"))
+    if found is not None and _replaced(found, rows):
+        found = decisive_group(rows, (*(_operator,) * known, _class, lambda _: "all"))
+    if found is not None and found.name == NO_OPERATOR:
+        found = decisive_group(rows, (_class, lambda _: "all"))
     if found is None or found.name == "all":
         first = grouped(rows, _class)[:2]
         return "; ".join(_words(group, calls) for group in first if group.diff)
@@ -78,6 +86,24 @@ def kernels_words(rows: Sequence[Row], calls: str) -> str:
     if around and (common_factor(around[0].rows) is not None or len(around[0].rows) == len(found.rows)):
         return _words(around[0], calls)
     return _words(found, calls)
+
+
+def group_words(name: str, rows: Sequence[Row], calls: str) -> str:
+    """What differs within a group of kernels, copies or collectives that has a name."""
+    words = kernels_words(rows, calls)
+    if words.startswith(_EVERY):
+        return f"{short(name)}{words.removeprefix(_EVERY)}"
+    return words if short(name) in words else f"{short(name)}: {words}"
+
+
+def _replaced(group: RowGroup, rows: Sequence[Row]) -> bool:
+    """Whether a group is on one side alone, and its operators have others of its class on the other side alone."""
+    gone, come = group.total("base_count"), group.total("new_count")
+    if gone and come:
+        return False
+    around = {(_operator(row), _class(row)) for row in group.rows}
+    there, here = ("new_count", "base_count") if gone else ("base_count", "new_count")
+    return any(row[there] and not row[here] for row in rows if (_operator(row), _class(row)) in around)
 
 
 def _other_names(rows: Sequence[Row]) -> bool:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Final
 
 from stepscope.comparison.causes.cause import Cause
-from stepscope.comparison.causes.inside import inside
+from stepscope.comparison.causes.groups import WorkSums, sure_groups
+from stepscope.comparison.causes.inside import group_words, inside
 from stepscope.comparison.comparable import RecordedDifference
 from stepscope.comparison.metrics import MetricShift
-from stepscope.comparison.parts.amounts import Beside
+from stepscope.comparison.parts.amounts import Beside, StepCounts
+from stepscope.comparison.parts.charged import BUSY
 from stepscope.comparison.verdict import MARGIN, StepTimes
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.table import Table
@@ -22,6 +24,8 @@ _OF_PART: Final = 0.03
 _LITTLE: Final = 0.0025
 #: Share of the step from which a part is said that differs most, but not for sure.
 _MUCH: Final = 0.03
+#: Share of a step's sure difference that a part makes up to be most of it.
+_MOST: Final = 0.6
 #: Growth of a peak of memory that is said.
 _MEMORY: Final = 0.02
 #: What is said first where it differs: each step does other work then.
@@ -30,18 +34,29 @@ _UNITS: Final = {"step": "step", "host step": "step", "window": "recording"}
 
 
 def causes_of(
-    parts: Sequence[Beside[str]], strict: Mapping[str, float | None], tables: Mapping[str, Table], times: StepTimes
+    parts: Sequence[Beside[str]],
+    strict: Mapping[str, float | None],
+    tables: Mapping[str, Table],
+    times: StepTimes,
+    work: WorkSums,
+    counts: StepCounts,
 ) -> tuple[Cause, ...]:
     """The parts that differ by more than 1 % of the base's step, or by far more of themselves, the sure ones first.
+
+    Of parts that do not differ for sure, activities that do are causes of their own. Where the step differs for sure
+    and no part does with all parts in mind, the part that makes up most of it is asked for alone (as in Fisher's
+    protected comparisons, The Design of Experiments, 1935).
 
     Args:
         parts: The parts of the step.
         strict: Half of the interval of each with all parts in mind.
         tables: The tables of the comparison.
         times: Step times of both sides.
+        work: Sums of activities of each part.
+        counts: What these are divided by, and the certainty.
     """
     step = max(1, min(times.base_ns, times.new_ns) or max(times.base_ns, times.new_ns))
-    found = []
+    found: list[Cause] = []
     for one in parts:
         half = strict.get(one.key)
         least = min(MARGIN * step, max(_LITTLE * step, _OF_PART * max(one.base_ns, one.new_ns)))
@@ -49,8 +64,25 @@ def causes_of(
             continue
         low, high = round(one.diff_ns - half), round(one.diff_ns + half)
         found.append(Cause(one.key, "", one.base_ns, one.new_ns, low, high, abs(one.diff_ns) > half))
-    ordered = sorted(found, key=lambda cause: (not cause.sure, -abs(cause.diff_ns)))
-    return tuple(replace(one, what=inside(one.part, tables, one.diff_ns)) for one in ordered)
+    if times.sure_apart_ns and not any(one.sure for one in found):
+        halves = {one.key: one.half for one in parts}
+        found = [_alone(one, halves[one.part], times.sure_apart_ns) for one in found]
+    found = [replace(one, what=inside(one.part, tables, one.diff_ns)) for one in found]
+    sure = {one.part for one in found if one.sure}
+    for group in sure_groups({part: sums for part, sums in work.items() if part not in sure}, counts, step):
+        low, high = round(group.diff_ns - group.half), round(group.diff_ns + group.half)
+        what = group_words(group.name, group.rows, "launches" if group.part == BUSY[0] else "calls")
+        found.append(Cause(group.part, what, group.base_ns, group.new_ns, low, high, True, within=True))
+    return tuple(sorted(found, key=lambda cause: (not cause.sure, -abs(cause.diff_ns))))
+
+
+def _alone(cause: Cause, half: float | None, apart_ns: int) -> Cause:
+    """A part with the certainty that it has by itself, if it makes up most of what the step differs by."""
+    if half is None or abs(cause.diff_ns) <= half or cause.diff_ns * apart_ns <= 0:
+        return cause
+    if abs(cause.diff_ns) < _MOST * abs(apart_ns):
+        return cause
+    return replace(cause, low_ns=round(cause.diff_ns - half), high_ns=round(cause.diff_ns + half), sure=True)
 
 
 def sentence(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from stepscope.comparison.matching.alignment import AlignedPair, aligned
@@ -91,7 +91,9 @@ _INSTANCE: Final = re.compile(r"_\d+(?= / |$)")
 _REST: Final = -1
 
 
-def tree_tables(base: CallNode, new: CallNode, times: StepCounts, names: Mapping[str, str]) -> dict[str, Table]:
+def tree_tables(
+    base: CallNode, new: CallNode, times: StepCounts, names: Mapping[str, str], wanted: Collection[str]
+) -> dict[str, Table]:
     """Both tables.
 
     Args:
@@ -99,14 +101,15 @@ def tree_tables(base: CallNode, new: CallNode, times: StepCounts, names: Mapping
         new: Root of the new side's tree.
         times: Steps times devices of either side.
         names: Names of the new side by those of the base.
+        wanted: Names of tables.
     """
     pairs = aligned(base, new, names)
-    modules, classes = _modules(base, new, pairs, times)
-    return {
-        COMPUTE_MODULE_CLASSES.name: classes,
-        COMPUTE_MODULES.name: modules,
-        COMPUTE_CALLS.name: _calls(base, new, pairs, times),
-    }
+    found: dict[str, Table] = {}
+    if not wanted.isdisjoint((COMPUTE_MODULE_CLASSES.name, COMPUTE_MODULES.name)):
+        found[COMPUTE_MODULES.name], found[COMPUTE_MODULE_CLASSES.name] = _modules(base, new, pairs, times)
+    if COMPUTE_CALLS.name in wanted:
+        found[COMPUTE_CALLS.name] = _calls(base, new, pairs, times)
+    return {name: table for name, table in found.items() if name in wanted}
 
 
 def memory_calls(base: CallNode, new: CallNode, times: StepCounts, names: Mapping[str, str]) -> Table:
@@ -135,9 +138,9 @@ def _own(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: Ste
     """What each pair of calls accounts for itself, without those that account for nothing."""
     left = {_REST: base.own} | {i: pair.base.own for i, pair in enumerate(pairs) if pair.base is not None}
     right = {_REST: new.own} | {i: pair.new.own for i, pair in enumerate(pairs) if pair.new is not None}
-    none = Amount()
-    rows = beside(left, right, times)
-    return [row for row in rows if left.get(row.key, none).ns or right.get(row.key, none).ns]
+    some = {key for side in (left, right) for key, one in side.items() if one.ns}
+    left, right = ({key: one for key, one in side.items() if key in some} for side in (left, right))
+    return beside(left, right, times)
 
 
 def _calls(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: StepCounts) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +37,7 @@ class RecordedStep:
         reason: Why it is not typical; empty if it is.
         at: Part of the step that makes it longer than the usual ones, as in `step_parts`; empty if it is not slow, or
             the recording does not tell.
+        parts: Its time by part, over all devices, in ns; empty where that is not known.
     """
 
     step: int
@@ -44,6 +45,7 @@ class RecordedStep:
     role: str
     reason: str = ""
     at: str = ""
+    parts: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @property
     def complete(self) -> bool:
@@ -72,23 +74,23 @@ def usual(steps: Sequence[RecordedStep]) -> tuple[RecordedStep, ...]:
 
 
 def _placed(side: ComparedSide, steps: list[RecordedStep]) -> tuple[RecordedStep, ...]:
-    """The steps with what makes the slow ones longer."""
+    """The steps with their parts, and with what makes the slow ones longer."""
     quick = usual(steps)
     if not quick or side.unit != "step":
         return tuple(steps)
     least = SLOW * float(np.mean([one.ns for one in quick]))
-    if not any(one.ns > least for one in steps):
-        return tuple(steps)
     parts = _parts(side)
     usually: defaultdict[str, float] = defaultdict(float)
     for one in quick:
         for part, length in parts.get(one.step, {}).items():
             usually[part] += length / len(quick)
-    return tuple(
-        RecordedStep(one.step, one.ns, one.role, one.reason, _longest(parts.get(one.step, {}), usually))
-        if one.ns > least else one
-        for one in steps
-    )  # fmt: skip
+    return tuple(_described(one, parts.get(one.step, {}), usually, slow=one.ns > least) for one in steps)
+
+
+def _described(
+    one: RecordedStep, parts: Mapping[str, int], usually: Mapping[str, float], *, slow: bool
+) -> RecordedStep:
+    return RecordedStep(one.step, one.ns, one.role, one.reason, _longest(parts, usually) if slow else "", parts)
 
 
 def _longest(mine: Mapping[str, int], usually: Mapping[str, float]) -> str:

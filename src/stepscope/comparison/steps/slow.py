@@ -19,6 +19,8 @@ from stepscope.comparison.steps.recorded import SLOW, RecordedStep, usual
 
 #: Steps from which a side tells how much its usual ones vary.
 _SPREAD: Final = 3
+#: Standard deviation that a part of a step has at least, as a share of the step.
+_LEAST_SPREAD: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,11 @@ def slow_shift(base: Sequence[RecordedStep], new: Sequence[RecordedStep], confid
             quick[i] = _below(quick[i], quick[1 - i], confidence)
     sides = []
     ends = [_ends_slow(steps, mean) for steps, mean in zip((base, new), means, strict=True)]
+    # Where both start slowly, what one does beyond as many steps is no start.
+    started = min(len(_starting(steps, mean)) for steps, mean in zip((base, new), means, strict=True)) or None
     for i, steps in enumerate((base, new)):
         # What the profiler's stop adds on both sides is no stall.
-        sides.append(_slow(steps, quick[i], means[i], leave_last=all(ends)))
+        sides.append(_slow(steps, quick[i], means[i], all(ends), started))
     return SlowShift(sides[0], sides[1], _sure(sides[0], sides[1], quick, confidence))
 
 
@@ -135,8 +139,29 @@ def _below(
     below = [one.ns for one in kept]
     long = [one.ns for one in mine if one.ns > least]
     if not below or not long or min(long) < APART * max(below):
-        return mine
-    return kept
+        kept = mine
+    usual_ones = tuple(one for one in kept if not stands_out(one, other, len(mine), confidence))
+    return usual_ones if 2 * len(usual_ones) > len(mine) else kept
+
+
+def stands_out(one: RecordedStep, others: Sequence[RecordedStep], of: int, confidence: float) -> bool:
+    """Whether a step is longer than others, by a part that takes longer than it does in so many steps like them.
+
+    A part mostly varies less than the whole step does; it is taken to vary by `_LEAST_SPREAD` of a step at least.
+    """
+    if len(others) < _SPREAD or not one.parts:
+        return False
+    mean = float(np.mean([other.ns for other in others]))
+    if one.ns < APART * mean:
+        return False
+    devices = max(1.0, sum(one.parts.values()) / one.ns)
+    far = quantile(1 - (1 - confidence) / 2 / max(1, of), len(others) - 1) * sqrt(1 + 1 / len(others))
+    for part, length in one.parts.items():
+        usually = np.array([other.parts.get(part, 0) for other in others], np.float64)
+        spread = max(float(usually.std(ddof=1)), _LEAST_SPREAD * mean * devices)
+        if length - float(usually.mean()) > max(far * spread, (APART - 1) * mean * devices):
+            return True
+    return False
 
 
 def _limit(steps: Sequence[RecordedStep], others: int, confidence: float, below: bool = False) -> float:
@@ -154,13 +179,23 @@ def _ends_slow(steps: Sequence[RecordedStep], mean: float) -> bool:
     return bool(complete) and complete[-1].role == "edge" and complete[-1].ns > SLOW * mean
 
 
-def _slow(steps: Sequence[RecordedStep], quick: Sequence[RecordedStep], mean: float, leave_last: bool) -> SlowSteps:
+def _starting(steps: Sequence[RecordedStep], mean: float) -> list[RecordedStep]:
+    """The slow steps before the first usual one."""
     complete = [one for one in steps if one.complete]
-    starting: list[RecordedStep] = []
+    found: list[RecordedStep] = []
     for one in complete:
         if one.role not in ("warm-up", "edge") or one.ns <= SLOW * mean or one is complete[-1]:
             break
-        starting.append(one)
+        found.append(one)
+    return found
+
+
+def _slow(
+    steps: Sequence[RecordedStep], quick: Sequence[RecordedStep], mean: float, leave_last: bool, started: int | None
+) -> SlowSteps:
+    """The slow steps of a side, of which at most the first so many are its start."""
+    complete = [one for one in steps if one.complete]
+    starting = _starting(steps, mean)[:started]
     later = complete[len(starting) : len(complete) - leave_last]
     kept = set(quick)
     least = {one: APART if one.role == "typical" else SLOW for one in later}
@@ -191,6 +226,9 @@ def _sure(base: SlowSteps, new: SlowSteps, quick: Sequence[Sequence[RecordedStep
     if base.count == 1:
         return False
     having = new if new.count else base
+    others = quick[0] if new.count else quick[1]
+    if all(stands_out(one, others, having.of, confidence) for one in having.steps):
+        return True
     # How much usual steps vary is asked of both sides together, whatever the typical step does.
     means = [sum(one.ns for one in steps) / len(steps) for steps in quick]
     alike = [replace(one, ns=round(one.ns * having.usual_ns / mean)) for steps, mean in zip(quick, means, strict=True)
