@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.comparing.plants import Truth
+from bench.comparing.truth import Truth
 from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.comparison.gates import growth_limit, judge
 from stepscope.comparison.result import Comparison
@@ -78,16 +78,30 @@ def _verdict(found: Comparison, truth: Truth, growth: float, noise: float) -> bo
 
 
 def _cause(found: Comparison, truth: Truth) -> bool:
+    """Whether the first cause named is what was planted, surely, and no other sure cause outweighs half of it."""
     if truth.memory:
         return "peak memory" in found.cause and not any(one.sure for one in found.causes)
-    said = f"{found.step_time.reason}; {found.cause}".lower()
     if truth.slow:
-        return any(word in said for word in truth.words)
+        reason = found.step_time.reason.lower()
+        told = any(f"{number} of " in reason for number in (truth.slow, truth.slow - 1) if number)
+        return told and _said(reason, truth)
     sure = [one for one in found.causes if one.sure]
     if not sure and found.verdict == "inconclusive" and "; most in " in found.cause:
         sure = list(found.causes[:1])  # within its own noise, and said to be
     right = [one for one in sure if one.part.startswith(truth.parts) and (one.diff_ns > 0) == (truth.added_ns > 0)]
-    return bool(right) and any(word in f"{one} {said}".lower() for one in right for word in truth.words)
+    if not right or not any(_said(f"{one} {_batch(found.cause)}".lower(), truth) for one in right):
+        return False
+    told = sum(abs(one.diff_ns) for one in right)
+    return all(abs(one.diff_ns) <= told / 2 for one in sure if one not in right)
+
+
+def _said(words: str, truth: Truth) -> bool:
+    return all(any(one in words for one in group) for group in truth.words)
+
+
+def _batch(cause: str) -> str:
+    """What is said of the batch before all parts."""
+    return cause.partition(";")[0] if cause.startswith("batch ") else ""
 
 
 def _gate(found: Comparison, truth: Truth, growth: float, noise: float) -> bool:

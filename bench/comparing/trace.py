@@ -84,6 +84,69 @@ class PlantedTrace:
         bounds = warp(np.array(self.steps, np.int64).reshape(-1))
         self.steps = [(int(a), int(b)) for a, b in bounds.reshape(-1, 2)]
 
+    def delay_host(self, delays: Sequence[tuple[int, int]]) -> None:
+        """Let the host stand still at moments for so long: what it launches afterwards runs as much later.
+
+        What it launched before runs as it did, however long the device is behind.
+        """
+        warp = warped([(moment, moment + 1, extra) for moment, extra in delays])
+        moments, extras = (np.array(one, np.int64) for one in zip(*sorted(delays), strict=True))
+        sums = np.append(0, np.cumsum(extras))
+        launches = {key: one["ts"] for key, one in self.launches().items()}
+        work = self.work()
+        called = [launches.get(correlation(one), -1) for one in work]
+        # What none launched comes as late as what ran before it.
+        late = np.where(np.array(called) >= 0, sums[np.searchsorted(moments, called)], 0)
+        late = np.maximum.accumulate(late)
+        starts = np.array([one["ts"] for one in work], np.int64)
+        by_key = {str(correlation(one)): int(by) for one, by in zip(work, late, strict=True)}
+
+        def on_devices(at: int) -> int:
+            return at + int(late[min(int(np.searchsorted(starts, at)), late.size - 1)])
+
+        busy = {id(one): int(by) for one, by in zip(work, late, strict=True)}
+        for one in self.timeline.timed:
+            if id(one) in busy:
+                one["ts"] += busy[id(one)]
+            elif on_device(one):
+                end = one["ts"] + one.get("dur", 0)
+                one["ts"] = on_devices(one["ts"])
+                if "dur" in one:
+                    one["dur"] = max(0, on_devices(end - 1) + 1 - one["ts"])
+            elif one.get("ph") in ("f", "t") and str(one.get("id")) in by_key:
+                one["ts"] += by_key[str(one["id"])]
+            else:
+                start, end = warp(np.array([one["ts"], one["ts"] + one.get("dur", 0)], np.int64)).tolist()
+                one["ts"] = start
+                if "dur" in one:
+                    one["dur"] = max(0, end - start)
+        self.steps = [(on_devices(start), on_devices(end)) for start, end in self.steps]
+
+    def quiet(self, first: int, last: int) -> int:
+        """The middle of the longest stretch in which the thread that launches is in no operator and no call."""
+        thread = self.main_thread()
+        track = thread["pid"], thread["tid"]
+        wanted = ("cpu_op", "operator", "cuda_runtime", "runtime")
+        mine = self.host(lambda one: category(one) in wanted and (one["pid"], one["tid"]) == track)
+        ends, best = first, (0, (first + last) // 2)
+        for one in mine:
+            if one["ts"] + one["dur"] < first or one["ts"] > last:
+                continue
+            best = max(best, (one["ts"] - ends, (one["ts"] + ends) // 2))
+            ends = max(ends, one["ts"] + one["dur"])
+        return best[1]
+
+    def host_step(self, number: int) -> tuple[int, int]:
+        """The stretch in which a step's work is launched: from its first launch to its last."""
+        start, end = self.steps[number]
+        launches = self.launches()
+        calls = [
+            call["ts"]
+            for one in self.work()
+            if start <= one["ts"] < end and (call := launches.get(correlation(one))) is not None
+        ]
+        return (min(calls), max(calls)) if calls else (start, end)
+
     def jitter(self, seed: int, step: float = 0.004, within: float = 0.02) -> None:
         """Let every step take another time: it as a whole, and each fiftieth of it."""
         random = np.random.default_rng(seed)
@@ -116,8 +179,9 @@ class PlantedTrace:
                 if awaited:
                     call = launches.get(correlation(one))
                     until = min(until, call["ts"] if call is not None else ends)
-                if until > ends + 1:
-                    found.append((ends + until) // 2)
+                if until > ends + 2:
+                    # Before a launch the host has left its last call.
+                    found.append(until - 2 if awaited else (ends + until) // 2)
                 ends = max(ends, one["ts"] + one["dur"])
         if not found:
             return []
