@@ -40,6 +40,38 @@ def test_levels_asked_for_are_on_the_page() -> None:
     assert "communication" not in tables(compared(("api",)), ("api",))
 
 
+def small(kernel_ns: int) -> Trace:
+    """A step of 30 ms whose kernel takes microseconds."""
+    facts = Facts()
+    facts.step(0, 0, 30_000_000)
+    facts.kernel("sgemm", 20, kernel_ns, launch=(5, 10))
+    facts.kernel("sgemm", 29_000_000, kernel_ns, launch=(28_000_000, 10))
+    return facts.trace(source=str(kernel_ns))
+
+
+def test_level_overall_has_one_unit() -> None:
+    def units(levels: tuple[str, ...]) -> set[str]:
+        found = compare_traces(small(30_000), small(40_000), CompareOptions(findings=False, levels=levels))
+        grids = [
+            block for one in outline(found, 10, levels).sections for block in one.blocks if isinstance(block, Grid)
+        ]
+        return {
+            heading.text.split()[1] for grid in grids for heading in grid.headings if heading.text.startswith("base ")
+        }
+
+    assert units(("overall",)) == {"ms"}
+    assert units(()) == {"ms", "µs"}
+
+
+def test_pages_do_without_tables_that_they_do_not_show() -> None:
+    sides = trace(300), trace(200, gather=True)
+    page = compare_traces(*sides, CompareOptions(findings=False, pages=True))
+    whole = compare_traces(*sides, CompareOptions(findings=False))
+    assert {"compute_calls", "kernel_types", "overall"} <= set(whole.tables) - set(page.tables)
+    assert outline(page, 10, ()) == outline(whole, 10, ())
+    assert "overall" in compare_traces(*sides, CompareOptions(levels=("overall",), pages=True)).tables
+
+
 def test_collectives_beside_each_other() -> None:
     found = compared()
     [grid] = communication_grid(found, 10)

@@ -68,14 +68,14 @@ def _step_certain(comparison: Comparison, one: Scale) -> str:
     return NONE if found is None else certain_words((found.high - found.low) / 2, round(found.diff), one)
 
 
-def phases_grid(comparison: Comparison) -> tuple[Block, ...]:
-    """Phases, device work and idle time apart."""
+def phases_grid(comparison: Comparison, scale: Scale | None = None) -> tuple[Block, ...]:
+    """Phases, device work and idle time apart; `scale` as of `split_grids`."""
     if "step_phases" not in comparison.tables:
         return ()
     listed = comparison.table("step_phases").records()
     whole = sum(row["base_ns"] for row in listed)
     largest = max((max(row["base_ns"], row["new_ns"]) for row in listed), default=0)
-    one = time_scale([largest])
+    one = scale or time_scale([largest])
     rows = [
         (
             *beside_row(f"{_words(row['phase'])}, {row['kind']}", row["base_ns"], row["new_ns"], one, whole),
@@ -146,22 +146,35 @@ def _peak_split(listed: Sequence[dict[str, Any]], by: str, top: int) -> Grid | N
     return Grid(headings, rows, f"the peak by {by}", max(0, len(listed) - top), "memory_peak", whole=True)
 
 
-def split_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
-    """The splits of compute, the largest differences first."""
+def step_scale(comparison: Comparison) -> Scale | None:
+    """How times are written where all tables of a page have one unit: as the step is; None where no parts are known."""
+    whole = [sum(row.base_ns for row in comparison.parts), sum(row.new_ns for row in comparison.parts)]
+    return time_scale(whole) if any(whole) else None
+
+
+def split_grids(comparison: Comparison, top: int, scale: Scale | None = None) -> tuple[Block, ...]:
+    """The splits of compute, the largest differences first.
+
+    Args:
+        comparison: What they are of.
+        top: Rows shown of each.
+        scale: How times are written; None for each split by its own times.
+    """
     found = []
     for name, keys, caption in _SPLITS:
         listed = comparison.tables[name].records() if name in comparison.tables else []
         listed = [row for row in listed if any(_there(row))]
         if len(listed) > (name == "compute_module_classes"):
-            found.append(_split(listed, keys, caption, top, name))
+            found.append(_split(listed, keys, caption, top, name, scale))
     kernels = comparison.tables[TABLE].records() if TABLE in comparison.tables else []
     return (*found, *([kernel_grid(kernels, top)] if kernels else ()))
 
 
-def _split(listed: Sequence[dict[str, Any]], keys: Iterable[str], caption: str, top: int, table: str) -> Grid:
+def _split(listed: Sequence[dict[str, Any]], keys: Iterable[str], caption: str, top: int, table: str,
+           scale: Scale | None) -> Grid:  # fmt: skip
     whole = sum(row["base_ns"] for row in listed)
     shown = listed[:top]
-    one = time_scale(row[side] for row in shown for side in ("base_ns", "new_ns"))
+    one = scale or time_scale(row[side] for row in shown for side in ("base_ns", "new_ns"))
     headings = (
         *beside_headings(caption, one, "compute"), certain_heading(one), Heading("calls", rank=4),
         Heading("new", rank=4),

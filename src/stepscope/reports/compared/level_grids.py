@@ -27,10 +27,12 @@ _CALLS: Final = (Heading("calls", rank=4), Heading("new", rank=4))
 _OTHER_WORK: Final = {"what was run", "batch", "model shape", "operators", "devices"}
 
 
-def level_sections(comparison: Comparison, levels: Sequence[str], top: int, per: str) -> tuple[Section, ...]:
-    """Sections of the levels that were asked for by name."""
+def level_sections(
+    comparison: Comparison, levels: Sequence[str], top: int, per: str, scale: Scale | None
+) -> tuple[Section, ...]:
+    """Sections of the levels that were asked for by name; `scale` is how times of whole recordings are written."""
     asked = {
-        "overall": Section("Whole recordings", _overall(comparison), "rows as in the Ascend compare tool"),
+        "overall": Section("Whole recordings", _overall(comparison, scale), "rows as in the Ascend compare tool"),
         "memory": Section("Allocations", _allocations(comparison, top), f"{per}; by the innermost operator"),
         "api": Section("Host", _host(comparison, top), f"{per}; operators with inner ones, which count in both"),
     }
@@ -83,10 +85,10 @@ def unlike(comparison: Comparison) -> bool:
     return comparison.base.unit != comparison.new.unit or bool(said & _OTHER_WORK)
 
 
-def _overall(comparison: Comparison) -> tuple[Block, ...]:
+def _overall(comparison: Comparison, scale: Scale | None) -> tuple[Block, ...]:
     listed = _records(comparison, "overall")
     whole = max((one["base_ns"] for one in listed if one["level"] == 0), default=0)
-    one = _scale(listed)
+    one = scale or _scale(listed)
     rows = [_cells("  " * each["level"] + visible(each["index"].strip()), each, one, whole) for each in listed]
     return _grid((*beside_headings("row", one, "E2E"), Heading("number", rank=4), _CALLS[1]), rows, "overall", 0)
 

@@ -11,7 +11,14 @@ from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
-from stepscope.reports.compared.grids import findings_grid, memory_grids, parts_grid, phases_grid, split_grids
+from stepscope.reports.compared.grids import (
+    findings_grid,
+    memory_grids,
+    parts_grid,
+    phases_grid,
+    split_grids,
+    step_scale,
+)
 from stepscope.reports.compared.level_grids import communication_grid, level_sections, per_call_grid
 from stepscope.reports.compared.rank_grids import rank_grids
 from stepscope.reports.compared.steps_grid import steps_grid
@@ -35,6 +42,8 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
         levels: Levels asked for by name, of which all has a section.
     """
     per = "per step" if comparison.step_time.unit != "window" else "of the whole recordings"
+    # Level overall has one unit throughout.
+    scale = step_scale(comparison) if "overall" in levels else None
     made = (
         Section("Can they be compared?", _comparable(comparison)),
         Section("Verdict", (verdict_line(comparison.step_time), *_cause(comparison))),
@@ -43,11 +52,11 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
         Section("Ranks", rank_grids(comparison, top), "a rank's step without waits for others; growth by part"),
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
-        Section("By phase", phases_grid(comparison), f"{per}; the rows add up"),
-        Section("Compute", split_grids(comparison, top), f"{per}; the rows of each table add up to compute"),
+        Section("By phase", phases_grid(comparison, scale), f"{per}; the rows add up"),
+        Section("Compute", split_grids(comparison, top, scale), f"{per}; the rows of each table add up to compute"),
         Section("Times per call", per_call_grid(comparison, top), "device time of one call, inner operators included"),
         Section("Communication", communication_grid(comparison, top), f"{per}; hidden behind compute or not"),
-        *level_sections(comparison, levels, top, per),
+        *level_sections(comparison, levels, top, per, scale),
         Section("Not compared", _lacking(comparison)),
     )
     facts = (side_words(comparison.base, "base"), side_words(comparison.new, "new"))
