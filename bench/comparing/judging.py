@@ -83,8 +83,8 @@ def _cause(found: Comparison, truth: Truth) -> bool:
         return "peak memory" in found.cause and not any(one.sure for one in found.causes)
     if truth.slow:
         reason = found.step_time.reason.lower()
-        told = any(f"{number} of " in reason for number in (truth.slow, truth.slow - 1) if number)
-        return told and _said(reason, truth)
+        counted = any(f"{number} of " in reason for number in (truth.slow, truth.slow - 1) if number)
+        return counted and _said(reason, truth)
     sure = [one for one in found.causes if one.sure]
     if not sure and found.verdict == "inconclusive" and "; most in " in found.cause:
         sure = list(found.causes[:1])  # within its own noise, and said to be

@@ -113,7 +113,8 @@ def _swapped(keys: list[Any], base: Mapping[Any, Amount], new: Mapping[Any, Amou
     numbers = [(base.get(key, none).count / counts.base, new.get(key, none).count / counts.new) for key in keys]
     if any(calls_alike(*each) for each in numbers) or len({key[2] for key in keys}) > 1:
         return False
-    return {1, -1} <= {bool(first) - bool(second) for first, second in numbers}
+    gone, come = (any(pair[i] and not pair[1 - i] for pair in numbers) for i in (0, 1))
+    return bool(gone and come)
 
 
 def _of_swap(one: SureGroup, keys: set[tuple[str, str, str]]) -> bool:

@@ -105,7 +105,7 @@ def tree_tables(
     """
     pairs = aligned(base, new, names)
     found: dict[str, Table] = {}
-    if not wanted.isdisjoint((COMPUTE_MODULE_CLASSES.name, COMPUTE_MODULES.name)):
+    if COMPUTE_MODULE_CLASSES.name in wanted or COMPUTE_MODULES.name in wanted:
         found[COMPUTE_MODULES.name], found[COMPUTE_MODULE_CLASSES.name] = _modules(base, new, pairs, times)
     if COMPUTE_CALLS.name in wanted:
         found[COMPUTE_CALLS.name] = _calls(base, new, pairs, times)

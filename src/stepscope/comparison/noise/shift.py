@@ -98,7 +98,8 @@ def half_widths(base: Values, new: Values, confidence: float) -> Values:
     total = parts[0] + parts[1]
     varied = np.maximum(sum(part**2 / (size - 1) for part, size in zip(parts, number, strict=True)), _TINY)
     freedoms = np.maximum(total**2 / varied, 1).astype(np.int64)
-    return np.array([quantile(chance, one) for one in freedoms.tolist()]) * np.sqrt(total)
+    each: Values = np.array([quantile(chance, one) for one in freedoms.tolist()], np.float64)
+    return np.asarray(each * np.sqrt(total))
 
 
 def _resemblance(values: Values) -> Values:
