@@ -1,7 +1,7 @@
 """What HolisticTraceAnalysis says of the ranks of a job; run in an environment of its own.
 
-Usage: python hta_ranks.py FOLDER. Prints as JSON the ranks that it takes for stragglers, and of each rank the time that it
-calls idle, computing and other, in ns.
+Usage: python hta_ranks.py FOLDER. Prints as JSON the ranks that it takes for stragglers, and of each rank the time that
+it calls idle, computing and other, in ns.
 """
 
 from __future__ import annotations

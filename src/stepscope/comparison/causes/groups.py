@@ -123,7 +123,7 @@ def _of_swap(one: SureGroup, keys: set[tuple[str, str, str]]) -> bool:
     if members >= keys:
         return False
     inside = [row["new_ns"] - row["base_ns"] for row in one.rows if _key(row) in keys]
-    return abs(sum(inside)) > abs(one.diff_ns) / 2
+    return bool(abs(sum(inside)) > abs(one.diff_ns) / 2)
 
 
 def _members(one: SureGroup) -> frozenset[tuple[str, str, str]]:
