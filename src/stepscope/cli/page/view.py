@@ -29,8 +29,11 @@ def view(
 ) -> None:
     """Open the report in a browser: findings, step budget, timeline and all tables.
 
-    Prints its address, and serves the page until it is interrupted.
+    Prints its address, and serves the page until it is interrupted. The folder of `stepscope record --watch` shows the
+    steps of the job as they come.
     """
+    if len(paths) == 1 and _watched(paths[0], port, host, allowed_host, no_browser):
+        return
     from stepscope.cli.opening import open_input, stated_device
     from stepscope.reports.selection import ReportOptions
     from stepscope.rules import settings
@@ -44,3 +47,16 @@ def view(
         open_input(paths, cache=not no_cache, store=store, run=run, span=span, stated=stated, locked=True) as trace,
     ):
         served(lambda token, hosts: create_app(trace, token, options=options, hosts=hosts))
+
+
+def _watched(path: Path, port: int, host: str, allowed_hosts: list[str] | None, no_browser: bool) -> bool:
+    """Show a watched job; whether it is one."""
+    from stepscope.record.watching.live import is_watched, job_now
+    from stepscope.web.watched.app import create_app
+
+    if not is_watched(path):
+        return False
+    folder = path.absolute()
+    with listening_at(host, port, allowed_hosts or (), not no_browser) as served:
+        served(lambda token, hosts: create_app(lambda: job_now(folder), token, hosts))
+    return True

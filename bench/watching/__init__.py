@@ -1,0 +1,1 @@
+"""What watching costs, and what it catches: `python -m bench.watching`, with a Python that has torch."""

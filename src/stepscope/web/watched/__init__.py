@@ -1,0 +1,1 @@
+"""The page of a job that is being watched: its steps as they come."""
