@@ -88,6 +88,33 @@ def test_an_analysis_ends_at_once(jobs: Path, tmp_path: Path, moment: tuple[floa
     assert [name for name in left(tmp_path) if name.startswith((".", "tmp-", "once-", "stepscope-"))] == []
 
 
+def test_a_signal_ends_what_holds_the_interpreter(tmp_path: Path) -> None:
+    code = (
+        "import re\nfrom stepscope.cli.interrupts import end_when_interrupted\n"
+        "end_when_interrupted(debug=False)\nprint('held', flush=True)\nre.match('(a*)*b', 'a' * 40)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline()
+        time.sleep(0.1)
+        running.send_signal(signal.SIGTERM)
+        sent = time.monotonic()
+        # Its end of the pipe is the only one: the process beside it holds none.
+        assert running.stdout.read() == b""
+        assert running.wait(timeout=60) == -signal.SIGKILL
+    assert time.monotonic() - sent < 5  # on a busy machine; 0.9 s on one that is not
+
+
+def test_a_signal_is_heard_without_the_process_beside() -> None:
+    code = (
+        "import os, psutil, signal, time\nfrom stepscope.cli.interrupts import end_when_interrupted\n"
+        "end_when_interrupted(debug=False)\n[beside] = psutil.Process().children()\nbeside.kill()\nbeside.wait()\n"
+        "time.sleep(0.1)\nsignal.raise_signal(signal.SIGTERM)\ntime.sleep(60)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (143, "stepscope: terminated.\n")
+
+
 def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
     code = (
         "import signal\nfrom stepscope.cli.interrupts import end_when_interrupted\n"

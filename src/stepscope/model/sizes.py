@@ -27,6 +27,7 @@ class Sizes:
         parallel_bytes: Input from which on several recordings are read by processes, which take a while to start.
         chunk_segments: Events of text staged together; 16 MiB of a real trace hold some 60,000.
         event_bytes: Text of one event; those of real traces with long stacks have some 100 kB.
+        name_characters: Characters of a name; those of kernels with many template arguments have some thousands.
         metadata_bytes: Text around the events that is read as a whole: Python's objects are some twenty times as large.
         sums_bytes: A JSON file of a profiler's sums, which is read as a whole: Python's objects are some seven times as
             large.
@@ -51,6 +52,7 @@ class Sizes:
     parallel_bytes: int = 48 << 20
     chunk_segments: int = 1 << 16
     event_bytes: int = 4 << 20
+    name_characters: int = 4096
     metadata_bytes: int = 16 << 20
     sums_bytes: int = 128 << 20
     table_rows: int = 1_000_000

@@ -26,6 +26,7 @@ from stepscope.model.tables import (
     GROUPS,
     KERNEL_COUNTERS,
     KERNEL_METRICS,
+    LONG_TEXTS,
     OP_INPUTS,
     RECORDED,
     SAMPLES,
@@ -44,7 +45,7 @@ _RAW: Final = (RAW_EVENTS, RAW_KERNELS, RAW_COSTS, RAW_MEMORY, RAW_FLOWS, INPUT_
 _AS_DECLARED: Final = (
     TRACKS, KERNEL_METRICS, KERNEL_COUNTERS, COLLECTIVES, COMM_TASKS, COPIES, COUNTERS, SAMPLES, DEVICES, OP_INPUTS,
     GROUPS,
-    *MEMORY_TABLES, *MACHINE_TABLES, RECORDED,
+    *MEMORY_TABLES, *MACHINE_TABLES, RECORDED, LONG_TEXTS,
 )  # fmt: skip
 #: Category of events as an enum: scans read a byte per event instead of a text.
 _TABLES: Final = (
@@ -56,6 +57,17 @@ _TABLES: Final = (
     "CREATE TABLE names (name_id INTEGER, name VARCHAR)",
     *(f"CREATE SEQUENCE {sequence} MINVALUE 0 START 0" for sequence in ("name_ids", "text_ids")),
 )
+
+#: Columns of staged tables that may hold names of any length, by table.
+NAMES: Final = {
+    "names": ("name",),
+    **{
+        table.name: columns
+        for table in _AS_DECLARED
+        if table is not LONG_TEXTS
+        and (columns := tuple(column.name for column in table.columns if column.type == "string"))
+    },
+}
 
 #: DuckDB's estimate is exact but for deleted rows, which it counts.
 _ROWS_SQL: Final = "SELECT table_name, estimated_size FROM duckdb_tables() WHERE estimated_size > 0"

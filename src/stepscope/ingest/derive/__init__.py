@@ -16,6 +16,7 @@ from stepscope.ingest.derive.host.threads import nest_hosts
 from stepscope.ingest.derive.inputs import share_texts
 from stepscope.ingest.derive.kernels import derive_kernels
 from stepscope.ingest.derive.names.classes import classify_names
+from stepscope.ingest.derive.names.long import cut_long_names
 from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.ingest.derive.work import RecordedWork
 from stepscope.ingest.derive.write import Writing
@@ -38,6 +39,7 @@ def derive(staging: Staging) -> int | None:
     """
     staging.write_tracks()
     staging.count_rows()
+    cut_long_names(staging)
     share_texts(staging)
     origin, overview = clean_times(staging)
     if origin is not None:

@@ -15,7 +15,7 @@ from stepscope.model.tables.devices import COPIES, DEVICES, KERNEL_COUNTERS, KER
 from stepscope.model.tables.events import COUNTERS, EVENTS, FLOWS, MEMORY, OP_INPUTS, STEPS, TRACKS
 from stepscope.model.tables.machine import MACHINE, MACHINE_TABLES, STORAGES
 from stepscope.model.tables.memory import MEMORY_TABLES
-from stepscope.model.tables.recording import HEALTH, RECORDED
+from stepscope.model.tables.recording import HEALTH, LONG_TEXTS, RECORDED
 
 __all__ = [
     "BY_NAME",
@@ -31,6 +31,7 @@ __all__ = [
     "KERNELS",
     "KERNEL_COUNTERS",
     "KERNEL_METRICS",
+    "LONG_TEXTS",
     "MACHINE",
     "MEMORY",
     "OP_INPUTS",
@@ -45,6 +46,6 @@ __all__ = [
 
 TABLES: Final = (
     EVENTS, TRACKS, KERNELS, KERNEL_METRICS, KERNEL_COUNTERS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS,
-    SAMPLES, FLOWS, STEPS, DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, *MACHINE_TABLES, RECORDED, HEALTH,
+    SAMPLES, FLOWS, STEPS, DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, *MACHINE_TABLES, RECORDED, LONG_TEXTS, HEALTH,
 )  # fmt: skip
 BY_NAME: Final = {table.name: table for table in TABLES}

@@ -1,4 +1,4 @@
-"""Canonical tables about the recording itself: what the profiler summed up, and what is wrong or missing."""
+"""Canonical tables about the recording itself: what the profiler summed up, long names, and what is wrong."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ RECORDED = TableSchema(
         text("subject", "What the number is about: an operator, a call, a collective, a link; empty for the step."),
         text("metric", "Name and unit as recorded."),
         number("value", "Value as recorded."),
+    ),
+)
+LONG_TEXTS = TableSchema(
+    "long_texts",
+    "One row per name that is too long to be shown: what stands for it everywhere else, and the whole of it.",
+    (
+        RANK,
+        text("text", "What stands for it: its first characters, how many it has, and what tells it from others."),
+        text("whole", "The name as recorded."),
     ),
 )
 HEALTH = TableSchema(

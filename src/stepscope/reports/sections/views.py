@@ -6,16 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from stepscope.model.kernel_names import classify
+from stepscope.model.kernel_names.short import short_name as short_kernel
 from stepscope.model.places import short_place
 from stepscope.reports.text import module_class
 
 _SUMMARY: Final = ("count", "total_ns", "share", "mean_ns", "min_ns", "max_ns")
-
-
-def short_kernel(name: str) -> str:
-    """A kernel's name without its parameters."""
-    return classify(name).short
 
 
 @dataclass(frozen=True, slots=True)

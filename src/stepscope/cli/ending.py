@@ -1,0 +1,104 @@
+"""A process beside the command that ends it when it is to end and its interpreter is held by a library.
+
+Python does nothing about a signal while a library that holds the interpreter's lock works: a regular expression over a
+long text, a text of JSON. The signal's number is written to a pipe all the same, by the system's handler.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Container
+from typing import Final
+
+#: Seconds in which a command that lives says so again after a signal; what is silent for so long is held.
+SILENT_S: Final = 0.8
+#: Seconds between two such words.
+_BEAT_S: Final = 0.1
+#: Seconds in which it has removed what is unfinished and ended its workers.
+_MOST_S: Final = 10.0
+_BEAT: Final = b"\0"
+
+
+class Watcher:
+    """The command's end of it.
+
+    Attributes:
+        reading: Where the numbers of signals can be read, each once the process beside has seen it.
+        writing: Where the system's handler writes them to (`signal.set_wakeup_fd`).
+        gone: Somebody has ended the process beside: nothing will be read.
+    """
+
+    def __init__(self, ends: Container[int]) -> None:
+        """Start the process beside this one, where the system can fork one and it is early enough.
+
+        Args:
+            ends: Signals that end the command.
+        """
+        self.reading, self._passing = os.pipe()
+        self._watched, self.writing = self.reading, self._passing
+        self._beats: int | None = None
+        self.gone = False
+        if not hasattr(os, "fork") or threading.active_count() > 1:
+            return
+        from_command, to_watcher = os.pipe()
+        try:
+            child = os.fork()
+        except OSError:  # no more processes: the thread reads what the handler writes
+            os.close(from_command)
+            os.close(to_watcher)
+            return
+        if child == 0:
+            os.close(self.reading)
+            os.close(to_watcher)
+            _watch(from_command, self._passing, ends)
+        # Its own end for reading stays open, so that the handler can write after the process beside has been killed.
+        os.close(self._passing)
+        self.writing = self._beats = to_watcher
+
+    def beat(self) -> None:
+        """Say from now on that the interpreter runs, while something is removed or waited for."""
+        if self._beats is not None:
+            threading.Thread(target=_beat, args=(self._beats,), name="stepscope-beats", daemon=True).start()
+
+
+def _beat(to_watcher: int) -> None:
+    while True:
+        try:
+            os.write(to_watcher, _BEAT)
+        except OSError:
+            return
+        time.sleep(_BEAT_S)
+
+
+def _watch(from_command: int, to_command: int, ends: Container[int]) -> None:
+    """What the process beside does: it ends with the command, whose end of the pipe is the only one."""
+    try:
+        command = os.getppid()
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):  # a terminal sends them to all of its group
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):  # whoever reads the command's output waits for the command alone
+            os.dup2(nothing, stream)
+        until: float | None = None
+        latest = 0.0
+        while True:
+            wait = None if until is None else max(0.0, min(until, latest + SILENT_S) - time.monotonic())
+            ready, _, _ = select.select([from_command], [], [], wait)
+            if not ready:
+                if os.getppid() == command:
+                    os.kill(command, signal.SIGKILL)
+                return
+            if not (told := os.read(from_command, 512)):
+                return
+            latest = time.monotonic()
+            for number in told:
+                if number in ends and until is None:
+                    until = latest + _MOST_S
+                if number:
+                    os.write(to_command, bytes([number]))
+    finally:
+        os._exit(0)
