@@ -1,6 +1,6 @@
 """Ways to damage bytes: those that disks, networks and killed jobs have, and those that break what text must be.
 
-Databases and tables are damaged in what they say, too: `structure`.
+Databases, tables and trees are damaged in what they say, too: `structure`, `tables`, `trees`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Final
 
-from bench.damage import structure
+from bench.damage import structure, tables, trees
 from bench.damage.recordings import Recording
 
 Mutation = Callable[[bytearray, random.Random], None]
 
 #: After these, bytes are missing: what is left may be as good a recording as any, with fewer rows.
-REMOVING: Final = ("cut", "empty", "drop", *structure.REMOVING)
+REMOVING: Final = ("cut", "empty", "drop", *structure.REMOVING, *tables.REMOVING, *trees.REMOVING)
 #: What damages the structure of files, by the ends of their names; every other mutation of them is such a one.
 STRUCTURAL: Final = {
     ".db": structure.mutate_database, ".sqlite": structure.mutate_database, ".csv": structure.mutate_table,
+    ".json": trees.mutate_json, ".pickle": trees.mutate_pickle, ".parquet": tables.mutate_parquet,
 }  # fmt: skip
 _OFTEN: Final = 0.5
 #: What a value is replaced by, or put beside one.

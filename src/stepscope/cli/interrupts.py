@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from typing import Final, NoReturn
 
@@ -31,7 +30,7 @@ def end_when_interrupted(*, debug: bool) -> None:
     if not heard:
         return
     watcher = Watcher(heard)
-    if sys.platform != "win32":
+    if hasattr(os, "set_blocking"):
         os.set_blocking(watcher.writing, False)
     for number in heard:
         signal.signal(number, lambda number, _: _leave(heard[number], debug) if watcher.gone else None)

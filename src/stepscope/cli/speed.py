@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.model.process.databases import keep_instances
+from stepscope.model.process.system import library_function
 
 #: What is done, and what it is worth: CPU time of `stepscope analyze` of a recording that is in the cache (1.27 s
 #: with all of it and 1.90 s without, for 0.8 MB of compressed trace). What is worth less than 10 ms is not done.
@@ -155,13 +156,9 @@ def with_few_heaps() -> None:
     if not wanted("heaps"):
         return
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    if sys.platform == "linux":
-        import ctypes
-
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-        if mallopt is not None:
-            for option, value in _MALLOC.items():
-                mallopt(option, value)
+    if sys.platform == "linux" and (mallopt := library_function("mallopt")) is not None:
+        for option, value in _MALLOC.items():
+            mallopt(option, value)
 
 
 def convert_plainly(parameters: Iterable[Any]) -> None:

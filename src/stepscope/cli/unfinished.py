@@ -6,12 +6,13 @@ import os
 import re
 import shutil
 import socket
-import sys
 import time
 import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from stepscope.model.process.system import lives
 
 #: Between the name of an output and what tells whose it is.
 _MARK: Final = ".stepscope-"
@@ -42,14 +43,8 @@ def _of(final: Path) -> str:
 
 def _is_abandoned(path: Path) -> bool:
     owner = _OWNER.match(path.name.rsplit(_MARK, 1)[1])
-    if owner is not None and owner[1] == _machine() and sys.platform != "win32":
-        try:
-            os.kill(int(owner[2]), 0)
-        except (ProcessLookupError, OverflowError):
-            return True
-        except PermissionError:
-            return False  # somebody else's
-        return False
+    if owner is not None and owner[1] == _machine():
+        return not lives(int(owner[2]))
     return time.time() - path.lstat().st_mtime > _STALE_SECONDS
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.model.process.system import library_function
 from stepscope.record.witness import GroupWitness
 
 #: Signals that are meant for the program, by name; which there are depends on the system.
@@ -76,17 +77,16 @@ class SignalsToProgram:
         """
         if sys.platform != "linux":
             return None
-        import ctypes
-
         kept, launcher = self._mask, os.getpid()
-        prctl = ctypes.CDLL(None).prctl
+        prctl = library_function("prctl")
 
         def prepare() -> None:
             signal.pthread_sigmask(signal.SIG_SETMASK, kept)
             if not tied:
                 return
             # Whoever kills what was started kills the program (PR_SET_PDEATHSIG of prctl(2)).
-            prctl(1, int(signal.SIGKILL))
+            if prctl is not None:
+                prctl(1, int(signal.SIGKILL))
             if os.getppid() != launcher:
                 os.kill(os.getpid(), signal.SIGKILL)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
@@ -10,6 +9,7 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 import pyarrow as pa
 
+from stepscope.model.process.system import library_function
 from stepscope.model.table import Table
 
 
@@ -46,6 +46,5 @@ def give_back() -> None:
     """Collect cycles and return free memory to the system, where the C library supports it."""
     gc.collect(1)  # young generations only: a full collection takes tens of milliseconds
     pa.default_memory_pool().release_unused()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
+    if (trim := library_function("malloc_trim")) is not None:
         trim(0)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from pathlib import Path
+
+from stepscope.model.process.system import lives
 
 
 class RecordedRanks:
@@ -49,15 +50,7 @@ class RecordedRanks:
                 if report["host"] != socket.gethostname():
                     continue
                 pid = int(report["pid"])
-                self._running[pid] = report["first"] >= 0 and report["stop"] < 0 and _lives(pid)
+                self._running[pid] = report["first"] >= 0 and report["stop"] < 0 and lives(pid)
             except (OSError, ValueError, KeyError, TypeError):
                 continue
         self.pids = frozenset(self._running)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
