@@ -61,11 +61,13 @@ bench: $(VENV)/.tools
 
 setup: $(VENV)/.tools
 
+# What pip says shows that it works: half a minute to some minutes, depending on the network.
 $(VENV)/.installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
+	@echo "Installing stepscope and its libraries (350 MB) into $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --disable-pip-version-check --editable .
+	@touch $@
 
 $(VENV)/.tools: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group test --group lint
