@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from stepscope import __version__
 from stepscope.guide.walk import as_json, walk
+from stepscope.model.kernel_names.short import short_name
 from stepscope.reports import json
 from stepscope.reports.blocks import Outline
 from stepscope.reports.contents import Contents
 from stepscope.reports.outline import outline
-from stepscope.reports.sections.views import short_kernel
 
 #: Tables whose column `name` has names of kernels, which may fill half a screen, and characters of a long one.
 _OF_KERNELS: Final = frozenset({"kernels", "kernels_by_operator", "occupancy", "occupancy_grids", "queue_times"})
@@ -36,7 +36,7 @@ def shown_table(report: Contents, name: str, most: int | None = None) -> dict[st
     if len(table) < count:
         found["count"] = count
     if name in _OF_KERNELS:
-        found["short"] = {one: short_kernel(one) for one in set(table.column("name")) if len(one) > _LONG}
+        found["short"] = {one: short_name(one) for one in set(table.column("name")) if len(one) > _LONG}
     return found
 
 

@@ -9,13 +9,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stepscope.model.kernel_names.short import short_name
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
 from stepscope.reports.blocks import Block, Grid, Heading, Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.rollup import rollup
 from stepscope.reports.sections.snapshot import lacks_history, over_time
-from stepscope.reports.sections.views import BESIDES, MEMORY, RAN, View, short_kernel
+from stepscope.reports.sections.views import BESIDES, MEMORY, RAN, View
 from stepscope.reports.units import Scale, scale, time_scale
 
 #: Tables of kernels, whose recorded names begin alike and are cut.
@@ -68,7 +69,7 @@ def chosen(report: Contents, top: int) -> Section:
             if table.schema.columns[0].name == "rank" and "name" not in table.schema.names:
                 columns = [table.schema["rank"], *(one for one in columns if one.name != "rank")]
             grid = grid_of(
-                (_renamed(table, "name", short_kernel) if name in _KERNELS else table).records(), columns, "", top, name
+                (_renamed(table, "name", short_name) if name in _KERNELS else table).records(), columns, "", top, name
             )
             empty = () if len(table) else (Line("the table has no rows: nothing in the recording fits it"),)
             blocks += [Line(table.schema.description, tone="plain"), *empty, replace(grid, whole=True)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from stepscope.model.kernel_names.short import short_name as short_kernel
+from stepscope.model.kernel_names.short import short_name
 from stepscope.model.places import short_place
 from stepscope.reports.text import module_class
 
@@ -48,7 +48,7 @@ RAN: Final = (
         "Kernels",
         ("name", "op_class"),
         ("total_ns", "share", "count", "mean_ns", "min_ns", "max_ns"),
-        shorten=short_kernel,
+        shorten=short_name,
     ),
     View(
         "operators",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepscope import __version__
 from stepscope.comparison.result import Comparison
+from stepscope.model.kernel_names.short import short_name
 from stepscope.model.table import Table
 from stepscope.reports.compared.outline import outline
-from stepscope.reports.sections.views import short_kernel
 from stepscope.web.compared.shown_steps import shown_steps
 from stepscope.web.compared.splits import shown_splits
 from stepscope.web.document import page_of
@@ -31,7 +31,7 @@ def shown_table(table: Table, most: int | None = None) -> dict[str, Any]:
     if most is not None and len(table) > most:
         found["count"] = len(table)
     if "kernel" in table.schema.names:
-        found["short"] = {one: short_kernel(one) for one in set(table.column("kernel")) if one and len(one) > _LONG}
+        found["short"] = {one: short_name(one) for one in set(table.column("kernel")) if one and len(one) > _LONG}
     return found
 
 

@@ -29,11 +29,11 @@ def rows(path: Path) -> Iterator[list[str]]:
     Raises:
         BrokenFileError: The file is not whole.
     """
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        if file.read(1) not in b"\r\n":
-            raise BrokenFileError(path, "ends in the middle of a row")
     try:
+        with path.open("rb") as file:
+            file.seek(-1, 2)  # of an empty file, an error
+            if file.read(1) not in b"\r\n":
+                raise BrokenFileError(path, "ends in the middle of a row")
         with path.open(encoding="utf-8-sig", newline="") as text:
             reader = csv.reader(text, strict=True)
             header = [name.strip() for name in next(reader, [])]
