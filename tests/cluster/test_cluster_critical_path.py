@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from stepscope.analyses.stepgraph.building.nodes import DEVICE
 from stepscope.cluster.critical.chosen import median_step
 from stepscope.cluster.critical.intervals import FINE, MixedSegment, PathInterval, joined
 from stepscope.cluster.critical.matched_calls import MatchedCall
-from stepscope.cluster.critical.rank_path import PathStop, RankPath
+from stepscope.cluster.critical.rank_path import PathStop, RankPath, _by_node
 from stepscope.cluster.critical.walk import across_ranks
 from stepscope.ingest import Options, open_trace
 from stepscope.reports.build import ReportOptions, build_report
@@ -128,3 +131,13 @@ def test_the_stages_of_a_simulated_pipeline(tmp_path):
     crossings = [(row["from_rank"], row["rank"], row["collective"]) for row in rows if row["from_rank"] is not None]
     assert crossings == [(0, 1, "send"), (1, 0, "send")]
     assert all(row["waited_ns"] > 0 for row in rows if row["from_rank"] is not None)
+
+
+def test_matched_calls_are_those_of_devices_within_the_step() -> None:
+    ends = {"before": (DEVICE, 0, 10), "first": (DEVICE, 5, 11), "last": (DEVICE, 19, 30), "after": (DEVICE, 20, 30),
+            "host": (DEVICE + 1, 12, 15)}  # fmt: skip
+    kind, start, end = (np.array(column) for column in zip(*ends.values(), strict=True))
+    nodes = SimpleNamespace(kind=kind, start=start, end=end, event=np.arange(len(ends)) + 100)
+    built = SimpleNamespace(graph=SimpleNamespace(nodes=nodes))
+    known = {event + 100: name for event, name in enumerate(ends)}
+    assert _by_node(built, known, 10, 20) == {1: "first", 2: "last"}  # type: ignore[arg-type]

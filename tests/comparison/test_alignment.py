@@ -123,3 +123,10 @@ def test_two_vendors_meet_at_modules_and_operators() -> None:
     assert operators["aten::_flash_attention_forward"]["new_ns"] == 113_656
     for name in ("compute_calls", "compute_modules", "compute_operators", "compute_kernels", "compute_classes"):
         assert sum(found.table(name).column("diff_ns")) == 81_147
+
+
+def test_a_call_is_of_the_innermost_module_on_the_side_that_has_it() -> None:
+    found = compare_traces(job("aten::mm"), job("mine::other_op", "Net_0"), CompareOptions(findings=False))
+    of = {row["name"]: row["module"] for row in found.table("compute_calls").records()}
+    assert of["aten::add"] is None
+    assert {module for name, module in of.items() if "mm" in name or "other_op" in name} == {"Net_0"}

@@ -114,3 +114,9 @@ def test_what_is_no_baseline(call: Call, folder: Path, content: str) -> None:
     status, out, err = call("baseline", "check", "other.json", "base")
     assert (status, out) == (2, "")
     assert "other.json is no baseline" in err
+
+
+def test_growth_is_a_share_of_the_base() -> None:
+    [result] = judge([growth_limit("step_time>3%")], [shifted(50, 10)])
+    assert "5.0 %" in result.message
+    assert "from nothing" not in result.message

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stepscope.ingest.derive.clock import room
 from stepscope.ingest.derive.clock.bounds import Bounds
 from stepscope.ingest.derive.clock.offset import offset
 from stepscope.ingest.derive.clock.room import shift_by_room
@@ -210,3 +211,12 @@ def test_a_full_queue_moves_devices_only() -> None:
     trace = f.trace()
     assert aligned(trace)
     assert int(delays(trace)[0]) == pytest.approx(int(work["ts"][0] - calls["ts"][0]) - 1_000 * US, abs=2 * US)
+
+
+def test_as_many_waits_as_are_enough_show_the_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shift_by_room(*full_queue(40 * US))
+    assert found is not None
+    monkeypatch.setattr(room, "_ENOUGH", found.room)
+    assert shift_by_room(*full_queue(40 * US)) == found
+    monkeypatch.setattr(room, "_ENOUGH", found.room + 1)
+    assert shift_by_room(*full_queue(40 * US)) is None

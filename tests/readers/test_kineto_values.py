@@ -9,6 +9,7 @@ import pytest
 
 from readers.conformance import check_unusable
 from readers.kineto_text import document, health, names, op, opened, read
+from stepscope.readers.kineto.repair import read_cleaned
 
 
 def event(cat: str, name: str, ts: object = 10, **more: Any) -> str:
@@ -262,3 +263,12 @@ def test_the_other_rank_of_a_send_or_receive(tmp_path):
     with opened(document(*texts), tmp_path) as trace:
         rows = trace.rows("SELECT peer FROM collectives ORDER BY event")
         assert [row["peer"] for row in rows] == [peer for *_, peer in given]
+
+
+@pytest.mark.parametrize(
+    ("name", "repaired"), [(b"a b", 0), ("ä".encode(), 0), (b"a\x01b", 1), (b"a\xffb", 1)],
+    ids=["as it should be", "beyond ASCII", "a control character", "no UTF-8"],
+)  # fmt: skip
+def test_what_has_to_be_changed_is_repaired(name: bytes, repaired: int) -> None:
+    reading = read_cleaned(b'{"ph": "X", "name": "' + name + b'", "ts": 1},\n')
+    assert (len(reading.events), reading.repaired) == (1, repaired)

@@ -300,3 +300,16 @@ def test_an_index_that_is_damaged_is_not_followed(tmp_path: Path, last: int) -> 
     got, damage = content_of(path)
     assert len(got) <= len(TEXT)
     assert damage.messages
+
+
+@pytest.mark.parametrize(("length", "there"), [(1024, True), (1025, False)])
+def test_members_without_a_directory_have_names_of_a_usual_length(tmp_path: Path, length: int, there: bool) -> None:
+    path = tmp_path / "cut.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("first.json", b"[1]")
+        archive.writestr("x" * length, b"[2]")
+    path.write_bytes(path.read_bytes().partition(b"PK\x01\x02")[0])
+    found = zips.archive_of(path)
+    assert found is not None
+    assert ("x" * length in found.members) is there
+    assert "first.json" in found.members

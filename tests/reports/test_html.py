@@ -3,12 +3,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from report_support import HOSTILE, plain_page, sample_report
+from stepscope.reports.blocks import Item
 from stepscope.reports.html import content, fragment
+from stepscope.reports.html_blocks import item_html
 
 #: Elements without an end tag.
 VOID = {"meta", "br", "img", "input", "link", "hr"}
@@ -111,3 +114,9 @@ def test_a_fragment_for_notebooks_has_no_script() -> None:
 def test_the_content_without_a_script_is_that_of_the_document() -> None:
     report = sample_report()
     assert "".join(content(report)) in plain_page(report)
+
+
+def test_what_a_finding_explains_is_said_where_there_is_any() -> None:
+    item = Item(1, "HST001", "a title", "5 %", "a text")
+    assert "It also explains" not in "".join(item_html(item))
+    assert "It also explains: one; &lt;two&gt;</p>" in "".join(item_html(replace(item, also=("one", "<two>"))))

@@ -26,3 +26,13 @@ def test_a_phase_that_shows_by_its_kernels_alone_has_no_host_time() -> None:
     rows = page(f).partition("Phases")[2].splitlines()
     row = next(line for line in rows if line.startswith("| optimizer"))
     assert [cell.strip() for cell in row.split("|")][-3] == "–"
+
+
+def test_shares_are_of_the_time_where_there_is_no_step() -> None:
+    f = Facts()
+    f.host("annotation", "Forward", 0, 300 * US)
+    f.kernel("gemm", 20 * US, 200 * US, launch=(15 * US, 2 * US))
+    f.host("annotation", "Backward", 320 * US, 300 * US)
+    f.kernel("gemm_backward", 330 * US, 200 * US, launch=(325 * US, 2 * US))
+    head = next(line for line in page(f).partition("Phases")[2].splitlines() if line.startswith("|"))
+    assert ("of the time" in head, "of the step" in head) == (True, False)

@@ -14,6 +14,7 @@ from stepscope.model.sums.kernels import KernelKey, RunDurations
 from stepscope.model.sums.rank import RankSummaries
 from stepscope.readers.ascend.files import find
 from stepscope.readers.ascend.reader import AscendReader
+from stepscope.readers.ascend.summary import plain_csv
 from stepscope.readers.ascend.summary.device import device_in
 from stepscope.readers.ascend.summary.plain_csv import nanoseconds, number
 from stepscope.readers.protocol import Source
@@ -159,3 +160,14 @@ def test_a_packed_trace_is_the_trace_of_its_folder(tmp_path: Path) -> None:
     assert "step_trace_time.csv.gz" not in found.emptied  # tables are not unpacked, and not read so
     with pytest.raises(UnusableInputError, match="packed"):  # the device is then that of the trace as a whole
         read(tmp_path)
+
+
+def test_a_table_ends_with_the_end_of_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    for end in ("\n", "\r\n"):
+        path.write_bytes(f"a,b{end}1,2{end}".encode())
+        assert list(plain_csv.rows(path)) == [["a", "b"], ["1", "2"]]
+    for broken in (b"a,b\n1,2", b""):
+        path.write_bytes(broken)
+        with pytest.raises(plain_csv.BrokenFileError):
+            list(plain_csv.rows(path))

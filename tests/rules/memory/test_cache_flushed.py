@@ -57,3 +57,11 @@ def test_other_causes_are_other_findings(cause: str) -> None:
 def test_without_a_history_it_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("MEM011", {})
+
+
+def test_what_the_peak_was_made_of_is_said_where_it_is_known() -> None:
+    (known,) = drafts("MEM011", given(RETRY))
+    without = {signal: value for signal, value in given(RETRY).items() if signal is not peak_makeup.makeup}
+    (unknown,) = drafts("MEM011", without)
+    assert known.summary.startswith(unknown.summary)
+    assert len(known.summary) > len(unknown.summary) + 10
