@@ -29,7 +29,6 @@ def test_training_with_ddp() -> None:
     assert (found.kind, found.framework, found.platform, found.parallel) == (
         "training", "pytorch", "cuda", frozenset({"ddp"}),
     )  # fmt: skip
-    assert found.data_parallel
     assert str(found) == "PyTorch training, DDP"
 
 

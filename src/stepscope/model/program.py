@@ -84,11 +84,6 @@ class Program:
         """Whether it has no framework, as far as can be seen: advice is then given in the terms of the platform."""
         return self.framework in ("native", "unknown")
 
-    @property
-    def data_parallel(self) -> bool:
-        """Whether each rank has the gradients of its own share of the batch, which are reduced by a library."""
-        return bool(self.parallel & {"ddp", "fsdp", "deepspeed"})
-
     def to_json(self) -> dict[str, Any]:
         """What is known as JSON values."""
         found = asdict(self)

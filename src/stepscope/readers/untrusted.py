@@ -13,3 +13,8 @@ def short_text(value: Any, longest: int = 200) -> str | None:
 def rows_of(value: Any) -> list[dict[str, Any]]:
     """The dictionaries in a list; empty for other values."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def quoted_name(name: str) -> str:
+    """A name of a table or column as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'

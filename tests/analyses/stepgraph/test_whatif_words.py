@@ -9,7 +9,6 @@ import pytest
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.whatif.changes import change_of, launched_within
 from stepscope.analyses.stepgraph.whatif.predictions import ceilings
-from stepscope.analyses.stepgraph.whatif.subjects import waits_for
 from stepscope.model.errors import UserError
 from stepscope.model.events.change import EVERY_HOST_EVENT, Change
 from stepscope.model.trace import Trace
@@ -115,14 +114,6 @@ def test_synchronisation_can_be_removed_altogether_or_by_name(known: tuple[Trace
     all_ = sorted((event["sync"], event["sync after copy"], event["copy call"]))
     assert meant(change_of(trace, remove=["sync"])) == {**NOTHING, "unblocked": all_}
     assert meant(change_of(trace, remove=["sync:*Device*"])) == {**NOTHING, "unblocked": [event["sync"]]}
-
-
-def test_what_waits_for_a_copy(known: tuple[Trace, dict[str, int]]) -> None:
-    trace, event = known
-    copies = change_of(trace, remove=["copy"]).device[0].events
-    waits, own = waits_for(trace, copies)
-    assert waits.tolist() == sorted((event["copy call"], event["sync after copy"]))
-    assert own.tolist() == [event["sync after copy"]]
 
 
 def test_communication_and_copies_can_be_overlapped(known: tuple[Trace, dict[str, int]]) -> None:

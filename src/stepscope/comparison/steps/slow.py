@@ -84,11 +84,6 @@ class SlowShift:
         """What the new side loses more per step."""
         return self.new.lost_ns - self.base.lost_ns
 
-    @property
-    def worse(self) -> SlowSteps:
-        """The side that loses more."""
-        return self.new if self.diff_ns >= 0 else self.base
-
 
 def slow_shift(base: Sequence[RecordedStep], new: Sequence[RecordedStep], confidence: float) -> SlowShift:
     """The slow steps of both sides, and whether they differ for sure."""

@@ -73,13 +73,6 @@ class Device:
         known = [rate for rate in (self.matrix.get(dtype), self.vector.get(dtype)) if rate is not None]
         return max(known, default=None)
 
-    @property
-    def max_warps(self) -> int | None:
-        """Most resident warps per unit."""
-        if self.max_threads is None or self.warp_size is None:
-            return None
-        return self.max_threads // self.warp_size
-
 
 def tera(**rates: float) -> Mapping[str, int]:
     """Rates given in TFLOP/s as FLOP/s."""

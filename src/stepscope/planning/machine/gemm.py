@@ -47,11 +47,6 @@ def gemm(m: float, n: float, k: float, precision: str, platform: Platform, count
     return count * (max(compute, moved / platform.memory_bandwidth) + platform.gap)
 
 
-def attention_flops(tokens: float, context: float, widths: float) -> float:
-    """FLOPs forward of causal attention that leaves out what the mask does: half of scores and of their use."""
-    return tokens * context * widths
-
-
 def attention_share(platform: Platform, kind: str, head_dim: int, context: float, backward: bool) -> float:
     """Share of the 16-bit peak that fused attention reaches: less in narrow heads and short sequences."""
     shares = platform.attention3 if kind == "flash3" else platform.attention

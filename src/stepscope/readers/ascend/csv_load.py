@@ -9,7 +9,8 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from stepscope.readers.ascend.csvfile import ABSENT, CsvTable, cell_text, observe_zeros, quoted_name
+from stepscope.readers.ascend.csvfile import ABSENT, CsvTable, cell_text, observe_zeros
+from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging, first_row
 
 #: A cell may hold a call stack.

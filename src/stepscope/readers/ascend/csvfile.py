@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging, first_row
 
 #: What may stand around the text of a cell, and what cells hold that were not collected.
@@ -138,8 +139,3 @@ def _cell_sql(column: str) -> str:
         f"CASE WHEN NOT regexp_matches({cell}, '^[{BLANKS}]|[{BLANKS}]$') THEN {cell} "
         f"WHEN NOT regexp_full_match({trimmed}, '{'|'.join(ABSENT)}') THEN {trimmed} END"
     )
-
-
-def quoted_name(name: str) -> str:
-    """A column's name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'

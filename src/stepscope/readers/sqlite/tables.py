@@ -17,6 +17,7 @@ from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns, arrow_column
 from stepscope.readers.sqlite.losses import Losses
 from stepscope.readers.sqlite.pages import UnreadableError
 from stepscope.readers.sqlite.whole import PagedTable
+from stepscope.readers.untrusted import quoted_name
 
 #: Errors that the library raises for damage: messages may quote names that are no UTF-8, and names with a NUL raise
 #: `ValueError` in Python 3.10.
@@ -83,7 +84,7 @@ class SqliteTables:
         if not self._has(table):
             return 0
         try:
-            [(last,)] = self._connection.execute(f"SELECT max(rowid) FROM {_quoted(table)}").fetchall()
+            [(last,)] = self._connection.execute(f"SELECT max(rowid) FROM {quoted_name(table)}").fetchall()
         except _FAILURES:
             return 1
         return last if isinstance(last, int) and last > 0 else 0
@@ -93,7 +94,7 @@ class SqliteTables:
         last = self.rows(table)
         types = columns.types()
         present = [name for name in types if name in self.columns.get(table, ())]
-        query = f"SELECT {', '.join(['rowid', *map(_quoted, present)])} FROM {_quoted(table)}"
+        query = f"SELECT {', '.join(['rowid', *map(quoted_name, present)])} FROM {quoted_name(table)}"
         places, rows = min(_PLACES, -(-last // _PLACE_ROWS)), []
         for place in range(places):
             try:
@@ -178,7 +179,7 @@ class SqliteTables:
                 self._views[name] = "a view" if kind == b"view" else "a virtual table"
             else:
                 try:
-                    info = connection.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
+                    info = connection.execute(f"PRAGMA table_info({quoted_name(name)})").fetchall()
                 except _FAILURES as error:
                     self.damage.append(f"table {name} ({_said(error)})")
                     continue
@@ -192,8 +193,8 @@ class SqliteTables:
 
         A block that fails is fetched again row by row up to the damage; after it the scan resumes at growing distances.
         """
-        selected = ", ".join(["rowid", *map(_quoted, names)])
-        query = f"SELECT {selected} FROM {_quoted(table)} WHERE rowid >= ? ORDER BY rowid"
+        selected = ", ".join(["rowid", *map(quoted_name, names)])
+        query = f"SELECT {selected} FROM {quoted_name(table)} WHERE rowid >= ? ORDER BY rowid"
         start, size, step = first, _BLOCK_ROWS, 1
         last = first - 1
         damage: Exception | None = None
@@ -254,7 +255,3 @@ def _said(error: Exception) -> str:
     """An error's message on one line, without unprintable characters."""
     text = "its names are no text" if isinstance(error, UnicodeDecodeError) else str(error)
     return "".join(c if c.isprintable() else "?" for c in text)[:200]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -13,6 +13,7 @@ from stepscope.readers.sqlite.cells import Cells, count_cells
 from stepscope.readers.sqlite.columns import arrow_column, as_text
 from stepscope.readers.sqlite.losses import Losses
 from stepscope.readers.sqlite.pages import Leaves, PageFile, UnreadableError
+from stepscope.readers.untrusted import quoted_name
 
 #: Bytes of pages read at a time: some 50,000 rows.
 _BYTES_AT_ONCE: Final = 8 << 20
@@ -65,13 +66,13 @@ class PagedTable:
 
     def _layout(self) -> tuple[dict[str, int], str | None]:
         """Positions of the columns, and the column that is the row id; None if there is none."""
-        info = self._connection.execute(f"PRAGMA table_xinfo({_quoted(self._table)})").fetchall()
+        info = self._connection.execute(f"PRAGMA table_xinfo({quoted_name(self._table)})").fetchall()
         rows = [(_text(name), _text(kind), default, key, hidden) for _, name, kind, _, default, key, hidden in info]
         if any(hidden or default is not None for *_, default, _, hidden in rows):
             raise UnreadableError("columns that are not stored")
         keys = [(name, kind.upper()) for name, kind, _, key, _ in rows if key]
         # Other kinds of keys have an index.
-        indexes = self._connection.execute(f"PRAGMA index_list({_quoted(self._table)})").fetchall()
+        indexes = self._connection.execute(f"PRAGMA index_list({quoted_name(self._table)})").fetchall()
         indexed = any(_text(origin) == "pk" for _, _, _, origin, _ in indexes)
         rowid = keys[0][0] if len(keys) == 1 and keys[0][1] == "INTEGER" and not indexed else None
         return {name: position for position, (name, *_) in enumerate(rows)}, rowid
@@ -79,9 +80,9 @@ class PagedTable:
     def _from_library(self, leaves: Leaves, wanted: Mapping[str, pa.DataType]) -> pa.RecordBatch:
         """Rows of pages with long values or values of unexpected types, read by SQLite itself."""
         count = count_cells(leaves)
-        names = ", ".join(["rowid", *map(_quoted, wanted)])
+        names = ", ".join(["rowid", *map(quoted_name, wanted)])
         rows = self._connection.execute(
-            f"SELECT {names} FROM {_quoted(self._table)} WHERE rowid > ? ORDER BY rowid LIMIT {count}",
+            f"SELECT {names} FROM {quoted_name(self._table)} WHERE rowid > ? ORDER BY rowid LIMIT {count}",
             [max(self.last, -(2**63))],
         ).fetchall()
         if len(rows) != count or not rows:
@@ -105,7 +106,3 @@ def _column(cells: Cells, position: int, kind: pa.DataType, is_rowid: bool) -> p
 
 def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -139,31 +139,3 @@ def synchronising(trace: Trace, what: str) -> Events:
     work, blocking = DeviceWork.of(trace), blocking_copies(trace)
     named = trace.columns("SELECT name_id FROM names WHERE name GLOB $pattern", {"pattern": _pattern(trace, what)})
     return np.union1d(calls, work.launch[blocking[np.isin(work.call_name[blocking], named["name_id"])]])
-
-
-def waits_for(trace: Trace, copies: Events) -> tuple[Events, Events]:
-    """Host calls that wait for these copies, and those of them that do nothing else.
-
-    The first are the copying calls themselves and the synchronising calls that follow them within the same operator;
-    the second are these synchronising calls.
-    """
-    syncs = synchronising(trace, "")
-    rows = trace.columns(_AFTER_COPIES_SQL, {"copies": copies.tolist(), "syncs": syncs.tolist()})
-    own = np.unique(rows["event"])
-    launches = _events(
-        trace,
-        "SELECT launch AS event FROM kernels WHERE launch IS NOT NULL AND event IN (SELECT unnest($copies))",
-        {"copies": copies.tolist()},
-    )
-    return np.union1d(launches, own), np.setdiff1d(own, launches)
-
-
-_AFTER_COPIES_SQL = """
-WITH placed AS (
-    SELECT o.track, h.ts, o.ts + o.dur AS stop
-    FROM kernels k JOIN spans h ON h.id = k.launch JOIN spans o ON o.id = k.op
-    WHERE k.event IN (SELECT unnest($copies))
-)
-SELECT s.id AS event FROM spans s JOIN placed p ON s.track = p.track AND s.ts >= p.ts AND s.ts < p.stop
-WHERE s.id IN (SELECT unnest($syncs))
-"""

@@ -14,6 +14,7 @@ from stepscope.readers.ascend.vocabulary import NONE_IDS
 from stepscope.readers.sqlite.columns import Columns as Wanted
 from stepscope.readers.sqlite.logs import logs_beside, observe_logs
 from stepscope.readers.sqlite.tables import SqliteTables
+from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging
 
 #: Types of columns. An `index` is a small number, such as that of a device; of `int` and `index` the numbers that say
@@ -73,7 +74,7 @@ class AscendDatabase:
         Returns:
             Number of rows copied; 0 if there is no such table.
         """
-        declared = ", ".join(f"{_quoted(column)} {_TYPES[kind]}" for column, kind in wanted.items())
+        declared = ", ".join(f"{quoted_name(column)} {_TYPES[kind]}" for column, kind in wanted.items())
         staging.connection.execute(f"CREATE TABLE {name} ({declared})")
         ints = tuple(c for c, kind in wanted.items() if kind in ("int", "index"))
         reals, texts = (tuple(c for c, kind in wanted.items() if kind == k) for k in ("real", "text"))
@@ -158,7 +159,3 @@ def _missing_bytes(path: Path) -> int:
     page = int.from_bytes(header[16:18], "big")
     size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
     return max(0, size - path.stat().st_size)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.readers.ascend.csvfile import CsvTable, at_a_time, quoted_name
+from stepscope.readers.ascend.csvfile import CsvTable, at_a_time
+from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging
 
 _TIMES: Final = ("Timestamp(us)", "Timestamp", "Time(us)", "Start Time(us)")
