@@ -1,4 +1,4 @@
-"""Names that are too long to be shown are cut, told from each other, and kept whole once."""
+"""Names that are too long to be shown are cut, stay distinct, and are kept whole once."""
 
 from __future__ import annotations
 
