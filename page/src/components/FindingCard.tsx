@@ -1,7 +1,9 @@
+import { offline } from "../data/client";
 import { href } from "../shell/router";
 import type { EvidenceRow, Finding, ItemBlock, Report } from "../data/types";
 import { duration, quantity, visible } from "./format";
 import { memoryPlace } from "./memoryPlace";
+import { has } from "./TablePanel";
 import { coded } from "./Words";
 
 /** Characters of what a link says about a row. */
@@ -40,6 +42,9 @@ export function FindingCard({ item, report, open }: { item: ItemBlock; report: R
       ) : null}
       {item.inspect ? <p>Look inside: <code>{item.inspect}</code></p> : null}
       {item.also.length ? <p class="aside">It also explains: {item.also.join("; ")}</p> : null}
+      {finding && finding.cost_ns && !offline && has(report, "critical_path") ? (
+        <p><a href={href("whatif", { rank: finding.evidence.ranks[0], findings: finding.code })}>What the step would be without it</a></p>
+      ) : null}
       {finding ? <EvidenceLinks finding={finding} /> : null}
     </details>
   );

@@ -98,16 +98,20 @@ export async function getBytes(path: string, signal?: AbortSignal): Promise<Arra
   return (await ask(path, signal ? { signal } : {})).bytes();
 }
 
-/** The head of the report, or of the comparison, once it is made; meanwhile how far it is. */
-export async function getReport(show: (progress: Progress) => void): Promise<Report | ComparisonHead> {
+/** What is at an address once it is made; meanwhile how far it is. */
+export async function getMade<T>(path: string, show: (progress: Progress) => void, signal?: AbortSignal): Promise<T> {
   for (;;) {
-    const answer = await ask("api/report");
+    const answer = await ask(path, signal ? { signal } : {});
     const value = await answer.json();
-    if (answer.status !== 202) return value as Report | ComparisonHead;
+    if (answer.status !== 202) return value as T;
     show((value as { progress: Progress }).progress);
     await new Promise((resolve) => setTimeout(resolve, 200));
+    signal?.throwIfAborted();
   }
 }
+
+/** The head of the report, or of the comparison. */
+export const getReport = (show: (progress: Progress) => void): Promise<Report | ComparisonHead> => getMade("api/report", show);
 
 const tables = new Map<string, Promise<Table>>();
 

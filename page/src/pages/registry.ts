@@ -20,6 +20,7 @@ import { Roofline } from "./Roofline";
 import { Tables } from "./Tables";
 import { Transfers } from "./Transfers";
 import { Timeline } from "../timeline/Timeline";
+import { WhatIf } from "../whatif/WhatIf";
 
 export interface PageProps {
   report: Report;
@@ -39,6 +40,7 @@ const of = (...tables: string[]) => (report: Report) => has(report, ...tables);
 export const PAGES: readonly PageEntry[] = [
   { id: "overview", title: "Overview", group: "Summary", available: () => true, component: Overview },
   { id: "timeline", title: "Timeline", group: "Summary", available: (report) => report.source.some((one) => one.events > 0), component: Timeline, wide: true },
+  { id: "whatif", title: "What if", group: "Summary", available: (report) => !offline && has(report, "critical_path"), component: WhatIf },
   { id: "guide", title: "Guide", group: "Summary", available: () => true, component: Guide },
   { id: "kernels", title: "Kernels", group: "Device", available: of("kernels"), component: Kernels },
   { id: "roofline", title: "Roofline", group: "Device", available: of("roofline"), component: Roofline },

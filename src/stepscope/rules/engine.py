@@ -85,17 +85,18 @@ class Diagnosing:
         for key, ranks in other._unasked.items():
             self._unasked.setdefault(key, []).extend(ranks)
 
-    def mended_by(self, remedy: str) -> list[tuple[str, str, Change]]:
-        """Rule, title and change of each finding that a remedy mends and that is no symptom of another one.
+    def changes(self, remedy: str | None = None) -> list[tuple[str, str, Change]]:
+        """Rule, title and change of each finding that changes the steps and is no symptom of another one.
 
         Args:
-            remedy: Name of a page on remedies.
+            remedy: Name of a page on remedies: only what it mends; None for all.
         """
         lead = [self._found[position] for position in leading(self._found, self.settings.least)]
         return [
             (one.registered.rule.code, one.draft.title, one.draft.change)
             for one in sorted(lead, key=lambda one: -(one.cost_ns or 0))
-            if one.draft.change is not None and any(action.page == remedy for action in one.draft.actions)
+            if one.draft.change is not None
+            and (remedy is None or any(action.page == remedy for action in one.draft.actions))
         ]
 
     def finish(self) -> Diagnosis:

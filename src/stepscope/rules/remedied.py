@@ -28,7 +28,7 @@ def remedied(rank: Trace, remedy: str) -> list[tuple[str, Change]]:
         raise UserError(f"no remedy is called {remedy!r}", hint=choose(remedy, known))
     diagnosing = Diagnosing()
     diagnosing.look_at(rank)
-    found = [(f"{code} {title}", change) for code, title, change in diagnosing.mended_by(remedy)]
+    found = [(f"{code} {title}", change) for code, title, change in diagnosing.changes(remedy)]
     if not found:
         raise UserError(
             f"no finding of this recording says what {remedy} would save",

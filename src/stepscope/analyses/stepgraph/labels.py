@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,7 @@ _OF_EDGE: dict[int, Label] = {
     graph.NEXT_BATCH: ("data", None),
     graph.STARTS: ("unknown", "start not explained"),
 }
+_BATCH: Label = ("data", None)
 _CLASSES_SQL = """
 SELECT k.event, k.op_class AS class, coalesce(c.direction, k.kind) AS direction
 FROM kernels k LEFT JOIN copies c ON c.event = k.event WHERE k.event IN (SELECT unnest($events))
@@ -68,27 +70,46 @@ class PathParts:
     took: Times
     label: list[Label]
 
+    @classmethod
+    def joined(cls, parts: list[PathParts]) -> PathParts:
+        """All of several."""
+        return cls(
+            np.concatenate([part.segment for part in parts]),
+            np.concatenate([part.took for part in parts]),
+            [label for part in parts for label in part.label],
+        )
+
 
 def labelled(trace: Trace, built: Built, segments: PathSegments) -> PathParts:
     """Say of each segment what it is."""
-    states = trace.once(host_states)
-    parts = [_host(built, segments, states), _edges(built, segments), _activities(trace, built, segments)]
-    return PathParts(
-        np.concatenate([part.segment for part in parts]),
-        np.concatenate([part.took for part in parts]),
-        [label for part in parts for label in part.label],
-    )
+    waited = np.zeros(built.activities.ts.size, np.int64)
+    waited[built.peers.activity] = built.peers.wait
+    host_work = host_parts(trace, built, segments)
+    return PathParts.joined([host_work, edge_parts(built, segments), activity_parts(trace, built, segments, waited)])
 
 
-def _edges(built: Built, segments: PathSegments) -> PathParts:
+def edge_parts(built: Built, segments: PathSegments) -> PathParts:
     """Segments between nodes, other than host work."""
     kinds = built.graph.nodes.kind[segments.node]
     mine = np.flatnonzero((segments.kind != graph.GOES_ON) & ((segments.kind != graph.NODE) | (kinds != graph.DEVICE)))
     labels = [_OF_EDGE.get(kind, ("unknown", None)) for kind in segments.kind[mine].tolist()]
+    # The first batch that is waited for has none before it: the workers took as long for it.
+    labels = [_BATCH if batch else label for label, batch in zip(labels, kinds[mine] == graph.BATCH, strict=True)]
     return PathParts(mine, (segments.ends - segments.starts)[mine], labels)
 
 
-def _activities(trace: Trace, built: Built, segments: PathSegments) -> PathParts:
+def activity_parts(
+    trace: Trace, built: Built, segments: PathSegments, waited: Times, free: Times | None = None
+) -> PathParts:
+    """Segments of device activities, by kind.
+
+    Args:
+        trace: The trace of one rank.
+        built: Its graph.
+        segments: The segments.
+        waited: int64[activities], how long each waits for other ranks.
+        free: int64[activities], when each was free to start; None for when it did.
+    """
     mine = np.flatnonzero((segments.kind == graph.NODE) & (built.graph.nodes.kind[segments.node] == graph.DEVICE))
     activity = built.graph.nodes.item[segments.node[mine]]
     events = built.activities.event[activity]
@@ -96,10 +117,8 @@ def _activities(trace: Trace, built: Built, segments: PathSegments) -> PathParts
     classes = {row["event"]: (row["class"], row["direction"]) for row in named}
     kinds = built.activities.kind[activity].tolist()
     took = (segments.ends - segments.starts)[mine]
-    waited = np.zeros(built.activities.ts.size, np.int64)
-    waited[built.peers.activity] = built.peers.wait
     # Waiting for other ranks comes first; a segment that begins later in the collective has less of it.
-    late = segments.starts[mine] - built.activities.ts[activity]
+    late = segments.starts[mine] - (built.activities.ts if free is None else free)[activity]
     waiting = np.clip(waited[activity] - late, 0, took)
     labels = [_of_activity(kind, *classes[event]) for kind, event in zip(kinds, events.tolist(), strict=True)]
     some = np.flatnonzero(waiting > 0)
@@ -116,12 +135,29 @@ def _of_activity(kind: int, op_class: str, direction: str) -> Label:
     return ("kernel", op_class) if kind == device_activities.COMPUTE else ("copy", direction)
 
 
-def _host(built: Built, segments: PathSegments, states: HostStates | None) -> PathParts:
-    """Host work between points, by cause as in `idle_causes`; launch calls have a label of their own."""
+#: How long stretches of recorded host time take: of the segments that they are of, their starts and ends.
+Lasting = Callable[[NDArray[np.int64], Times, Times], Times]
+
+
+def host_parts(
+    trace: Trace,
+    built: Built,
+    segments: PathSegments,
+    lasting: Lasting = lambda _, starts, ends: ends - starts,
+) -> PathParts:
+    """Host work between points, by cause as in `idle_causes`; launch calls have a label of their own.
+
+    Args:
+        trace: The trace of one rank.
+        built: Its graph.
+        segments: Segments; those of host work as they were recorded.
+        lasting: How long parts of them take.
+    """
+    states: HostStates | None = trace.once(host_states)
     mine = np.flatnonzero(segments.kind == graph.GOES_ON)
     starts, ends = segments.starts[mine], segments.ends[mine]
     if states is None:
-        return PathParts(mine, ends - starts, [("host", "other")] * mine.size)
+        return PathParts(mine, lasting(mine, starts, ends), [("host", "other")] * mine.size)
     thread = built.points.track[built.graph.nodes.item[segments.node[mine]]]
     feeder = np.where(np.isin(thread, states.feeders), thread, states.feeders[0]).astype(np.int64)
     parts = states.cut(feeder, starts, ends)
@@ -134,13 +170,13 @@ def _host(built: Built, segments: PathSegments, states: HostStates | None) -> Pa
     inside = overlay_lanes(
         feeder[parts.interval], parts.starts, parts.ends, launches.track, launches.starts, launches.ends
     )
-    within = np.zeros(parts.starts.size, np.int64)
-    np.add.at(within, inside[2], inside[1] - inside[0])
-    within[parts.state != host.RUNTIME] = 0
     segment = mine[parts.interval]
+    within = np.zeros(parts.starts.size, np.int64)
+    np.add.at(within, inside[2], lasting(segment[inside[2]], inside[0], inside[1]))
+    within[parts.state != host.RUNTIME] = 0
     labels = [_OF_STATE[one] for one in parts.state.tolist()]
     return PathParts(
         np.concatenate((segment, segment)),
-        np.concatenate((parts.ends - parts.starts - within, within)),
+        np.concatenate((np.maximum(lasting(segment, parts.starts, parts.ends) - within, 0), within)),
         labels + [("launch", "call")] * segment.size,
     )

@@ -43,16 +43,41 @@ class PathSegments:
         return cls(columns[0].astype(np.int32), columns[1], columns[2], columns[3], columns[4].astype(np.int8))
 
 
-def critical_segments(built: Built) -> PathSegments:
+@dataclass(frozen=True, slots=True)
+class Course:
+    """When the nodes of a graph ran, and what let each of them start: as recorded, or under a change.
+
+    Attributes:
+        starts: int64[n], when each node was free to start.
+        ends: int64[n].
+        on: int64[m], the node that each edge comes from.
+        decisive: int64[n], the edge that let each node start; any for those without edges.
+    """
+
+    starts: Times
+    ends: Times
+    on: NDArray[np.int64]
+    decisive: NDArray[np.int64]
+
+    @classmethod
+    def recorded(cls, built: Built) -> Course:
+        """As it was recorded."""
+        graph = built.graph
+        decisive = graph.first[:-1].copy()
+        decisive[0] = decisive[1] if decisive.size > 1 else 0
+        return cls(graph.nodes.start, graph.nodes.end, graph.on, decisive)
+
+
+def critical_segments(built: Built, course: Course | None = None) -> PathSegments:
     """Walk every counted step from its end back to its start, each time to the decisive predecessor."""
-    nodes = built.graph.nodes
-    starts, stops = windows(built, nodes.end)
+    course = course or Course.recorded(built)
+    starts, stops = windows(built, course.ends)
     found: list[tuple[int, Segment]] = []
-    path = DecisivePath(built)
+    path = DecisivePath(built, course)
     for number in range(built.selection.lead, starts.size):
         lo, hi = int(starts[number]), int(stops[number])
         if hi > lo:
-            segments, _, _ = path.back(last_node(built, number, hi), lo, hi)
+            segments, _, _ = path.back(last_node(built, number, hi, course.ends), lo, hi)
             found += [(int(built.selection.step[number]), segment) for segment in segments]
     return PathSegments.of(found)
 
@@ -67,13 +92,11 @@ class DecisivePath:
         kind: Kind of the edge between them.
     """
 
-    def __init__(self, built: Built) -> None:
-        graph = built.graph
-        decisive = graph.first[:-1].copy()
-        decisive[0] = decisive[1] if decisive.size > 1 else 0
-        self.starts, self.ends = graph.nodes.start.tolist(), graph.nodes.end.tolist()
-        self.on = graph.on[decisive].tolist() if graph.on.size else [0]
-        self.kind = graph.kind[decisive].tolist() if graph.kind.size else [NODE]
+    def __init__(self, built: Built, course: Course | None = None) -> None:
+        course = course or Course.recorded(built)
+        self.starts, self.ends = course.starts.tolist(), course.ends.tolist()
+        self.on = course.on[course.decisive].tolist() if course.on.size else [0]
+        self.kind = built.graph.kind[course.decisive].tolist() if course.on.size else [NODE]
 
     def back(self, node: int, lo: int, hi: int, stops: Collection[int] = ()) -> tuple[list[Segment], int, int]:
         """Segments from `hi` back to `lo`, or to the first of other nodes that the path comes to.
@@ -112,11 +135,18 @@ class DecisivePath:
         return segments, 0, lo
 
 
-def last_node(built: Built, number: int, stop: int) -> int:
-    """The node at which a step ends: its last device activity, or its end on the host."""
+def last_node(built: Built, number: int, stop: int, ends: Times | None = None) -> int:
+    """The node at which a step ends: its last device activity, or its end on the host.
+
+    Args:
+        built: The graph.
+        number: Position of the step.
+        stop: When it ends.
+        ends: int64[n], end of each node; None for those of the recording.
+    """
     step = built.selection.step[number]
     device = built.device[built.activities.step == step]
-    ends = built.graph.nodes.end
+    ends = built.graph.nodes.end if ends is None else ends
     if device.size and ends[device].max() == stop:
         return int(device[ends[device].argmax()])
     marks = np.flatnonzero((built.points.kind == END) & (built.points.step == step))

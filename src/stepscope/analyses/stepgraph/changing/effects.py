@@ -133,9 +133,20 @@ class Effects:
     def _scale_host(self, change: Change, lag: Times) -> None:
         """Scale the host's work between its points."""
         edges = np.flatnonzero(self.built.graph.kind == graph.GOES_ON)
-        points = self.built.graph.nodes.item[self.edge_node[edges]]
-        track = self.built.points.track[points]
         starts = self.built.graph.nodes.end[self.built.graph.on[edges]]
+        lag[edges] = self.host_time(change, self.edge_node[edges], starts, starts + lag[edges])
+
+    def host_time(self, change: Change, node: NDArray[np.int64], starts: Times, ends: Times) -> Times:
+        """What stretches of the host's recorded time, each before a point of a thread, take under a change.
+
+        Args:
+            change: The change.
+            node: int64[k], the node of the point that each stretch leads to.
+            starts: int64[k].
+            ends: int64[k].
+        """
+        took: Times = ends - starts
+        track = self.built.points.track[self.built.graph.nodes.item[node]]
         woven = np.isin(track, list(self.built.threads.woven))
         line = np.where(woven, self.built.threads.main, track)
         for thread in np.unique(line).tolist():
@@ -144,7 +155,8 @@ class Effects:
             factors = [(self.spans.on_threads(part.events, together), part.factor) for part in change.host]
             if thread == self.built.threads.main:
                 factors += [(Intervals.union_of(part.starts, part.ends), part.factor) for part in change.time]
-            lag[edges[mine]] = scaled(starts[mine], starts[mine] + lag[edges[mine]], factors)
+            took[mine] = scaled(starts[mine], ends[mine], factors)
+        return took
 
     def _scale_batches(self, part: Scaled, lag: Times) -> None:
         """Scale the workers' time per batch; factor 0 delivers at once."""
