@@ -26,7 +26,7 @@ SIDEWAYS = """[...document.querySelectorAll('main .scroll:has(table)')].filter(e
 def opened(chromium: browser.Browser, address: str, place: str = "", scheme: str = "light") -> browser.Page:
     """A page in a window of 1280 by 800."""
     page = chromium.page(address + place, 1280, scheme, 800)
-    page.eventually(READY)
+    page.eventually(READY, 30)  # the first one waits for the report
     return page
 
 

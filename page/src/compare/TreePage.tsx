@@ -2,7 +2,7 @@ import "./compare.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { Failure } from "../components/Failure";
-import { duration, NONE, visible } from "../components/format";
+import { duration, NONE, percent, visible } from "../components/format";
 import { useTable } from "../components/TablePanel";
 import type { ComparisonHead } from "../data/types";
 import { href } from "../shell/router";
@@ -10,6 +10,8 @@ import { treeOf, type Node } from "./tree";
 
 /** What is open at first: nodes that differ by at least this share of the largest difference, this deep at most. */
 const SHOWN = 0.2;
+/** Share of its time by which a part varies at least. */
+const LEAST = 0.01;
 const DEEP = 6;
 /** Children shown before the reader asks for all. */
 const FEW = 20;
@@ -19,17 +21,20 @@ export function TreePage({ report }: { report: ComparisonHead }) {
   const calls = useTable("compute_calls");
   const modules = useTable("compute_modules");
   const roots = useMemo(() => (calls.table ? treeOf(calls.table, modules.table) : []), [calls.table, modules.table]);
+  const { ratio, ratio_low: low, ratio_high: high } = report.step_time;
+  // What the steps of either side vary by is no difference of a part of them either.
+  const noise = Math.max(LEAST, ratio && low !== null && high !== null ? (high - low) / (2 * ratio) : 0);
   if (calls.error) return <Failure error={calls.error} />;
   return (
     <>
       <h1>Call tree</h1>
-      <p class="prose">Compute {report.step_time.unit === "window" ? "of the whole recordings" : "per step"}, by the calls around what was launched: each row has all that it encloses. The backward pass is below no module; the table of <a href={href("differences", { tab: "modules" })}>modules</a> has what belongs to each. The same as a table: <a href={href("differences", { tab: "calls" })}>Calls</a>.</p>
-      {calls.table ? <Tree roots={roots} /> : <p class="aside" aria-busy="true">loading the tree</p>}
+      <p class="prose">Compute {report.step_time.unit === "window" ? "of the whole recordings" : "per step"}, by the calls around what was launched: each row has all that it encloses. The backward pass is below no module; the table of <a href={href("differences", { tab: "modules" })}>modules</a> has what belongs to each. What differs by less than {percent(noise)} of its time, which is what the steps vary by, has no colour. The same as a table: <a href={href("differences", { tab: "calls" })}>Calls</a>.</p>
+      {calls.table ? <Tree roots={roots} noise={noise} /> : <p class="aside" aria-busy="true">loading the tree</p>}
     </>
   );
 }
 
-function Tree({ roots }: { roots: Node[] }) {
+function Tree({ roots, noise }: { roots: Node[]; noise: number }) {
   const largest = useMemo(() => Math.max(1, largestOf(roots)), [roots]);
   const turned = useSignal<ReadonlySet<string>>(new Set());
   const whole = useSignal<ReadonlySet<string>>(new Set());
@@ -50,8 +55,8 @@ function Tree({ roots }: { roots: Node[] }) {
         </th>
         <td>{node.match && node.match !== "same" && node.match !== "rest" ? <span class="change">{node.match}</span> : null}</td>
         <td class="n">{duration(node.base)}</td><td class="n">{duration(node.made)}</td>
-        <td class="n"><span class={node.made > node.base ? "longer" : node.made < node.base ? "shorter" : ""}>{node.made > node.base ? "+" : ""}{duration(node.made - node.base)}</span></td>
-        <td><Lean value={(node.made - node.base) / largest} /></td>
+        <td class="n"><span class={tone(node, noise)}>{node.made > node.base ? "+" : ""}{duration(node.made - node.base)}</span></td>
+        <td><Lean value={(node.made - node.base) / largest} tone={tone(node, noise)} /></td>
         <td class="n">{node.base ? (node.made / node.base).toFixed(2) : NONE}</td>
       </tr>,
       ...(node.children.length && opened(node, depth) ? listed(node.children, depth + 1, node.key) : []),
@@ -74,16 +79,20 @@ function Tree({ roots }: { roots: Node[] }) {
   );
 }
 
+/** Longer or shorter, where that is more than what the steps vary by. */
+const tone = (node: Node, noise: number): string =>
+  apart(node) <= noise * Math.max(node.base, node.made) ? "" : node.made > node.base ? "longer" : "shorter";
+
 const apart = (node: Node): number => Math.abs(node.made - node.base);
 const largestOf = (nodes: readonly Node[]): number => nodes.reduce((most, node) => Math.max(most, apart(node), largestOf(node.children)), 0);
 
 /** A difference as a bar from the middle: to the right what is longer. */
-function Lean({ value }: { value: number }) {
+function Lean({ value, tone }: { value: number; tone: string }) {
   const wide = Math.min(50, 50 * Math.abs(value));
   return (
     <svg class="lean" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
       <rect class="track" width="100" height="10" />
-      <rect class={value > 0 ? "longer" : "shorter"} x={value > 0 ? 50 : 50 - wide} width={wide} height="10" />
+      <rect class={tone || "noise"} x={value > 0 ? 50 : 50 - wide} width={wide} height="10" />
     </svg>
   );
 }

@@ -1,13 +1,20 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { offline } from "../data/client";
 import { href } from "../shell/router";
 import type { EvidenceRow, Finding, ItemBlock, Report } from "../data/types";
+import { getPlaces, placeWords, type FindingPlace } from "../timeline/places";
 import { duration, quantity, visible } from "./format";
 import { memoryPlace } from "./memoryPlace";
 import { has } from "./TablePanel";
 import { coded } from "./Words";
 
+/** Places of each kind that are linked; the timeline leads through all of them. */
+const SHOWN = 3;
 /** Characters of what a link says about a row. */
 const LONGEST = 80;
+
+const capital = (text: string): string => (text.includes("::") ? text : text.charAt(0).toUpperCase() + text.slice(1));
 
 /** The finding that an item of the report's outline shows. */
 export function findingOf(item: ItemBlock, report: Report): Finding | undefined {
@@ -45,26 +52,34 @@ export function FindingCard({ item, report, open }: { item: ItemBlock; report: R
       {finding && finding.cost_ns && !offline && has(report, "critical_path") ? (
         <p><a href={href("whatif", { rank: finding.evidence.ranks[0], findings: finding.code })}>What the step would be without it</a></p>
       ) : null}
-      {finding ? <EvidenceLinks finding={finding} /> : null}
+      {finding ? <EvidenceLinks finding={finding} number={report.findings.indexOf(finding)} /> : null}
     </details>
   );
 }
 
 /** Where to see it: places in the timeline, rows of tables, and the numbers it rests on. */
-function EvidenceLinks({ finding }: { finding: Finding }) {
+function EvidenceLinks({ finding, number }: { finding: Finding; number: number }) {
+  const known = useSignal<readonly FindingPlace[]>([]);
+  useEffect(() => void getPlaces().then((places) => (known.value = places.filter((place) => place.finding === number)), () => undefined), [number]);
   const { ranks, ranges, events, rows, numbers } = finding.evidence;
   const rank = ranks[0] ?? 0;
   const figures = Object.entries(numbers);
+  const worded = (place: FindingPlace | undefined, otherwise: string) => (place ? <span title={place.name ?? undefined}>{capital(placeWords(place))}</span> : otherwise);
+  const ofEvent = (event: number) => known.value.find((place) => place.event === event);
+  // A stretch that an event fills is named by the event.
+  const ofRange = ([from, to]: [number, number]) => known.value.find((place) => place.at === from && place.end - place.start === to - from);
+  const more = known.value.length - new Set([...ranges.slice(0, SHOWN).map(String), ...events.slice(0, SHOWN)]).size;
   if (!ranges.length && !events.length && !rows.length && !figures.length) return null;
   return (
     <div class="evidence">
       <ul class="places">
-        {ranges.slice(0, 3).map(([from, to]) => (
-          <li><a href={href("timeline", { rank, from, to })}>Timeline at {duration(from)}, {duration(to - from)} long</a></li>
+        {ranges.slice(0, SHOWN).map(([from, to]) => (
+          <li><a href={href("timeline", { rank, from, to })}>{worded(ofRange([from, to]), `Stretch of ${duration(to - from)}`)} at {duration(from)}</a></li>
         ))}
-        {events.slice(0, 3).map((event, i) => (
-          <li><a href={href("timeline", { rank, event })}>{i ? `Event ${event}` : `In the timeline: event ${event}`}</a></li>
+        {events.slice(0, SHOWN).map((event) => (
+          <li><a href={href("timeline", { rank, event })}>{worded(ofEvent(event), `Event ${event}`)}</a></li>
         ))}
+        {more > 0 ? <li class="aside">and {more} more, by ‹ and › in the timeline</li> : null}
         {rows.slice(0, 2).map((row) => memoryPlace(row, rank)).map((place) => (place ? <li><a href={place.href}>{place.words}</a></li> : null))}
         {rows.slice(0, 4).map((row) => (
           <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>Row of {row.table.replaceAll("_", " ")}{rowWords(row, rows)}</a></li>

@@ -9,25 +9,31 @@ export interface Point {
   group: number;
 }
 
+export interface Roof {
+  slope: number;
+  level: number;
+  label: string;
+}
+
 interface ScatterProps {
   title: string;
   points: Point[];
   groups: readonly string[];
   xUnit: string;
   yUnit: string;
-  /** Least upper bounds: a slope (y per x) and a level. */
-  roof: { slope: number; level: number; label: string } | null;
+  /** Least upper bounds: a slope (y per x) and a level each; the first is the one that most of the time is below. */
+  roofs: readonly Roof[];
 }
 
 const [WIDTH, HEIGHT, LEFT, BELOW] = [900, 420, 84, 46];
 
 /** Points on logarithmic axes below the roof that a device's bandwidth and rate make. */
-export function Scatter({ title, points, groups, xUnit, yUnit, roof }: ScatterProps) {
+export function Scatter({ title, points, groups, xUnit, yUnit, roofs }: ScatterProps) {
   const xs = points.map((point) => point.x);
   const ys = points.map((point) => point.y);
-  const ridge = roof ? roof.level / roof.slope : 1;
-  const x = axis(Math.min(...xs, ridge / 10), Math.max(...xs, ridge * 10), LEFT, WIDTH - 30);
-  const y = axis(Math.min(...ys), Math.max(...ys, roof ? roof.level * 1.2 : 0), HEIGHT - BELOW, 12);
+  const ridges = roofs.map((roof) => roof.level / roof.slope);
+  const x = axis(Math.min(...xs, ...ridges.map((ridge) => ridge / 10)), Math.max(...xs, ...ridges.map((ridge) => ridge * 10)), LEFT, WIDTH - 30);
+  const y = axis(Math.min(...ys), Math.max(...ys, ...roofs.map((roof) => roof.level * 1.2)), HEIGHT - BELOW, 12);
   const largest = Math.max(...points.map((point) => point.weight), 1);
   const named = labelled(points, (point) => [x.at(point.x), y.at(point.y)]);
   const write = (value: number, unit: string) => (unit === "FLOP/byte" ? String(Number(value.toPrecision(3))) : quantity(value, unit));
@@ -41,12 +47,12 @@ export function Scatter({ title, points, groups, xUnit, yUnit, roof }: ScatterPr
         {x.ticks.map((tick) => [<line class="grid" x1={x.at(tick)} x2={x.at(tick)} y1="12" y2={HEIGHT - BELOW} />, <text x={x.at(tick)} y={HEIGHT - BELOW + 18} text-anchor="middle">{write(tick, xUnit)}</text>])}
         {y.ticks.map((tick) => [<line class="grid" x1={LEFT} x2={WIDTH - 30} y1={y.at(tick)} y2={y.at(tick)} />, <text x={LEFT - 8} y={y.at(tick) + 4} text-anchor="end">{write(tick, yUnit)}</text>])}
         <text x={(LEFT + WIDTH) / 2} y={HEIGHT - 6} text-anchor="middle">{xUnit}</text>
-        {roof ? (
-          <>
-            <polyline class="roof" points={[[x.low, x.low * roof.slope], [ridge, roof.level], [x.high, roof.level]].map(([a, b]) => `${x.at(a!)},${Math.min(HEIGHT - BELOW, y.at(b!))}`).join(" ")} />
-            <text class="roof" x={LEFT + 10} y={24}>{roof.label}</text>
-          </>
-        ) : null}
+        {roofs.map((roof, i) => (
+          <g class={i ? "lesser-roof" : ""}>
+            <polyline class="roof" points={[[x.low, x.low * roof.slope], [roof.level / roof.slope, roof.level], [x.high, roof.level]].map(([a, b]) => `${x.at(a!)},${Math.min(HEIGHT - BELOW, y.at(b!))}`).join(" ")} />
+            <text class="roof" x={WIDTH - 34} y={y.at(roof.level) - 5} text-anchor="end">{roof.label}</text>
+          </g>
+        ))}
         {points.map((point) => (
           <g>
             <circle class={`c${point.group % 8}`} cx={x.at(point.x)} cy={y.at(point.y)} r={3 + 13 * Math.sqrt(point.weight / largest)}>

@@ -19,7 +19,14 @@ interface Node {
   backward: number;
   depth: number;
   children: Node[];
+  /** Of a row that stands for several alike: how many. */
+  alike: number;
 }
+
+/** Layers of one name and structure from which on they are one row at first. */
+const MANY = 3;
+/** Rows below this share are shown when asked for. */
+const LITTLE = 0.0005;
 
 /** The tree of modules and annotations: host and device time of each. */
 export function Modules({ report, params }: PageProps) {
@@ -40,16 +47,21 @@ export function Modules({ report, params }: PageProps) {
 
 function Tree({ rank }: { rank: number }) {
   const { table } = useTable("modules");
-  const closed = useSignal<ReadonlySet<string>>(new Set());
+  const turned = useSignal<ReadonlySet<string>>(new Set());
+  const every = useSignal(false);
   if (!table) return <p class="aside" aria-busy="true">loading modules</p>;
   const roots = grown(table, rank);
   const device = roots.reduce((sum, node) => sum + node.device, 0);
   const host = roots.reduce((sum, node) => sum + node.total, 0);
   const turn = (path: string) => {
-    const next = new Set(closed.value);
+    const next = new Set(turned.value);
     if (!next.delete(path)) next.add(path);
-    closed.value = next;
+    turned.value = next;
   };
+  const open = (node: Node) => (node.alike === 1) !== turned.value.has(node.path);
+  const shareOf = (node: Node) => (device ? node.device / device : node.total / (host || 1));
+  const all = listed(roots, open);
+  const shown = every.value ? all : all.filter((node) => shareOf(node) >= LITTLE || (device > 0 && node.total >= LITTLE * host));
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label="Modules">
       <table class="grid tree">
@@ -61,13 +73,13 @@ function Tree({ rank }: { rank: number }) {
           </tr>
         </thead>
         <tbody>
-          {listed(roots, closed.value).map((node) => {
-            const share = device ? node.device / device : node.total / (host || 1);
+          {shown.map((node) => {
+            const share = shareOf(node);
             return (
               <tr>
                 <th scope="row" style={{ paddingLeft: `${0.2 + 1.1 * node.depth}rem` }}>
                   {node.children.length ? (
-                    <button type="button" class="fold" aria-expanded={!closed.value.has(node.path)} onClick={() => turn(node.path)}>{visible(node.name)}</button>
+                    <button type="button" class="fold" aria-expanded={open(node)} onClick={() => turn(node.path)}>{visible(node.name)}{node.alike > 1 ? <small> {node.alike} alike</small> : null}</button>
                   ) : <span class="leaf">{visible(node.name)}</span>}
                 </th>
                 <td class="n">{node.count.toLocaleString("en-US")}</td>
@@ -79,6 +91,7 @@ function Tree({ rank }: { rank: number }) {
           })}
         </tbody>
       </table>
+      {all.length > shown.length || every.value ? <p><button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>{every.value ? "Leave out what takes less than 0.05 %" : `${all.length - shown.length} that take less than 0.05 %`}</button></p> : null}
     </div>
   );
 }
@@ -93,7 +106,7 @@ function grown(table: Table, rank: number): Node[] {
     nodes.set(String(row[at["path"]!]), {
       path: String(row[at["path"]!]), parent: parent === null || parent === undefined || parent === "" ? null : String(parent),
       name: String(row[at["name"]!]), kind: String(row[at["kind"]!]), count: number("count"), total: number("total_ns"), self: number("self_ns"),
-      device: number("device_ns"), backward: number("backward_ns"), depth: number("depth"), children: [],
+      device: number("device_ns"), backward: number("backward_ns"), depth: number("depth"), children: [], alike: 1,
     });
   }
   const roots: Node[] = [];
@@ -104,8 +117,43 @@ function grown(table: Table, rank: number): Node[] {
   return roots;
 }
 
-function listed(nodes: Node[], closed: ReadonlySet<string>, depth = 0): Node[] {
-  return [...nodes]
+/** Rows in order: what takes most first, but layers of one name and structure together and by their number. */
+function listed(nodes: readonly Node[], open: (node: Node) => boolean, depth = 0): Node[] {
+  return folded(nodes)
     .sort((a, b) => b.device - a.device || b.total - a.total)
-    .flatMap((node) => [{ ...node, depth }, ...(closed.has(node.path) ? [] : listed(node.children, closed, depth + 1))]);
+    .flatMap((node) => [{ ...node, depth }, ...(open(node) ? below(node, open, depth + 1) : [])]);
+}
+
+const below = (node: Node, open: (node: Node) => boolean, depth: number): Node[] =>
+  node.alike > 1
+    ? node.children.flatMap((one) => [{ ...one, depth }, ...(open(one) ? listed(one.children, open, depth + 1) : [])])
+    : listed(node.children, open, depth);
+
+const NUMBER = /\d+(?=\D*$)/;
+const stem = (name: string): string => name.replace(NUMBER, "#");
+
+/** What a module consists of, whatever its layers are numbered. */
+function shape(node: Node): string {
+  return `${stem(node.name)}(${node.children.map(shape).sort().join(",")})`;
+}
+
+/** Siblings, of which many alike are one row above them. */
+function folded(nodes: readonly Node[]): Node[] {
+  const groups = new Map<string, Node[]>();
+  for (const node of nodes) {
+    const key = NUMBER.test(node.name) && node.children.length ? `${node.kind} ${shape(node)}` : node.path;
+    groups.set(key, [...(groups.get(key) ?? []), node]);
+  }
+  return [...groups.values()].flatMap((alike) => (alike.length < MANY ? alike : [together(alike)]));
+}
+
+function together(alike: readonly Node[]): Node {
+  const number = (node: Node) => Number(NUMBER.exec(node.name)?.[0] ?? 0);
+  const children = [...alike].sort((a, b) => number(a) - number(b));
+  const [first, last] = [children[0] as Node, children[children.length - 1] as Node];
+  const sum = (of: (node: Node) => number) => children.reduce((total, node) => total + of(node), 0);
+  return {
+    ...first, path: `${first.path} to ${last.path}`, name: `${first.name} … ${last.name}`, count: sum((one) => one.count), total: sum((one) => one.total),
+    self: sum((one) => one.self), device: sum((one) => one.device), backward: sum((one) => one.backward), children, alike: children.length,
+  };
 }

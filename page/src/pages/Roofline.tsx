@@ -1,6 +1,6 @@
 import { RankPicker, rankOf } from "../components/RankPicker";
 import { quantity, visible } from "../components/format";
-import { Scatter, type Point } from "../components/Scatter";
+import { Scatter, type Point, type Roof } from "../components/Scatter";
 import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import type { PageProps } from "./registry";
@@ -16,7 +16,7 @@ export function Roofline({ report, params }: PageProps) {
       <Tabs
         page="roofline" params={params}
         tabs={[
-          { id: "operators", title: "By operator", show: () => <><Roof rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", "total_ns", "share", "count", ...COLUMNS]} /></> },
+          { id: "operators", title: "By operator", show: () => <><Drawn rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", "total_ns", "share", "count", ...COLUMNS]} /></> },
           has(report, "roofline_shapes") ? { id: "shapes", title: "By input shapes", show: () => <TablePanel name="roofline_shapes" sort="total_ns" where={{ rank }} columns={["name", "shapes", "dtype", "total_ns", ...COLUMNS]} /> } : null,
           has(report, "mfu") ? { id: "mfu", title: "MFU by step", show: () => <TablePanel name="mfu" where={{ rank }} columns={["device", "step", "total_ns", "flops", "flop_rate", "mfu", "covered", "dtype", "peak"]} /> } : null,
         ]}
@@ -25,7 +25,7 @@ export function Roofline({ report, params }: PageProps) {
   );
 }
 
-function Roof({ rank }: { rank: number }) {
+function Drawn({ rank }: { rank: number }) {
   const { table } = useTable("roofline");
   if (!table) return null;
   const at = Object.fromEntries(table.columns.map((column, i) => [column.name, i]));
@@ -37,10 +37,15 @@ function Roof({ rank }: { rank: number }) {
     return [{ name: visible(String(row[at["name"]!])), x, y, weight: Number(row[at["total_ns"]!]), group: groups.indexOf(String(row[at["op_class"]!])) }];
   });
   if (!points.length) return null;
-  const peaked = rows.filter((row) => typeof row[at["peak_flop_rate"]!] === "number" && typeof row[at["peak_byte_rate"]!] === "number");
-  const top = peaked.sort((a, b) => Number(b[at["total_ns"]!]) - Number(a[at["total_ns"]!]))[0];
-  const roof = top
-    ? { slope: Number(top[at["peak_byte_rate"]!]), level: Number(top[at["peak_flop_rate"]!]), label: `${top[at["peak"]!]}: ${quantity(Number(top[at["peak_flop_rate"]!]), "FLOP/s")}, ${quantity(Number(top[at["peak_byte_rate"]!]), "bytes/s")}` }
-    : null;
-  return <Scatter title="FLOP/s by intensity; the larger, the more time" points={points} groups={groups} xUnit="FLOP/byte" yUnit="FLOP/s" roof={roof} />;
+  // One roof for each peak that operators are held against, the one of most time first; all have the memory's slope.
+  const spent = new Map<string, { roof: Roof; ns: number }>();
+  for (const row of rows) {
+    const [level, slope, name] = [row[at["peak_flop_rate"]!], row[at["peak_byte_rate"]!], row[at["peak"]!]];
+    if (typeof level !== "number" || typeof slope !== "number") continue;
+    const known = spent.get(String(name)) ?? { roof: { slope, level, label: `${name}: ${quantity(level, "FLOP/s")}, ${quantity(slope, "bytes/s")}` }, ns: 0 };
+    known.ns += Number(row[at["total_ns"]!]);
+    spent.set(String(name), known);
+  }
+  const roofs = [...spent.values()].sort((a, b) => b.ns - a.ns).map(({ roof }) => roof);
+  return <Scatter title="FLOP/s by intensity; the larger, the more time" points={points} groups={groups} xUnit="FLOP/byte" yUnit="FLOP/s" roofs={roofs} />;
 }

@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { getJson, Refused } from "../data/client";
+import { getJson, offline, Refused } from "../data/client";
 import { FLOW_KINDS, type Board } from "./board";
 import { Find } from "./Find";
 import { toggled } from "./sets";
@@ -17,6 +17,9 @@ export function Bar({ board, find, help }: { board: Board; find: RefObject<HTMLI
     <div class="tl-bar">
       <Find board={board} input={find} />
       <span class="grow" />
+      {offline ? null : (
+        <button type="button" aria-pressed={board.path.value !== null} title="What set the steps' length, moment by moment" onClick={() => void board.showPath(board.path.value ? null : (board.selected.value?.rank ?? board.range.value?.rank ?? board.info.ranks[0]?.rank ?? 0))}>Critical path</button>
+      )}
       <FlowMenu board={board} />
       {hidden ? <button type="button" onClick={() => board.showAll()}>Show {hidden} hidden</button> : null}
       <span class="tl-group">

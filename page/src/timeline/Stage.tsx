@@ -52,6 +52,8 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
           marks: board.marks.value,
           flows: board.shownFlows,
           pointer: board.pointer,
+          lost: board.places.value.filter((one) => one.finding === board.finding.value),
+          path: board.onPath,
           search: board.search.value.trim().toLowerCase(),
         }, box.scrollTop, height, extent);
         board.stats.drawn += scene.drawn;

@@ -12,7 +12,9 @@ import { Bottom } from "./Bottom";
 import { Bar } from "./Bar";
 import { Held, KEYS, pressed, type Actions } from "./keys";
 import { follow, paramsOf } from "./link";
+import { getPlaces } from "./places";
 import { Stage } from "./Stage";
+import { Strip } from "./Strip";
 import type { TimelineInfo } from "./types";
 import { first, step } from "./walk";
 
@@ -21,7 +23,7 @@ let kept: Board | null = null;
 let asked: Promise<TimelineInfo> | null = null;
 
 /** All events over time: move with W, A, S, D, or the mouse. */
-export function Timeline({ params }: Pick<PageProps, "params">) {
+export function Timeline({ params, report }: Pick<PageProps, "params"> & { report?: PageProps["report"] }) {
   const board = useSignal<Board | null>(null);
   const error = useSignal<Refused | null>(null);
   useEffect(() => {
@@ -45,14 +47,21 @@ export function Timeline({ params }: Pick<PageProps, "params">) {
   }, []);
   if (error.value) return <Failure error={error.value} />;
   if (!board.value) return <p class="aside tl-loading" aria-busy="true">loading the timeline</p>;
-  return <Opened board={board.value} />;
+  return <Opened board={board.value} report={report} />;
 }
 
-function Opened({ board }: { board: Board }) {
+function Opened({ board, report }: { board: Board; report: PageProps["report"] | undefined }) {
   const find = useRef<HTMLInputElement>(null);
   const help = useSignal(false);
   const main = useRef<HTMLDivElement>(null);
   useLink(board);
+  useEffect(() => {
+    if (!report) return;
+    board.titles = report.findings.map((one) => one.title);
+    // A file that was saved by an earlier version has none.
+    getPlaces().then((places) => ((board.places.value = places), board.recognise()), () => undefined);
+  }, [board, report]);
+  useEffect(() => effect(() => (void [board.selected.value, board.range.value], board.recognise())), [board]);
   const { turned, pinned: pins, hidden, lanes } = board;
   const parts = [turned.value, pins.value, hidden.value, lanes.value];
   const pinned = useMemo(() => board.rows("pinned"), parts);
@@ -76,6 +85,7 @@ function Opened({ board }: { board: Board }) {
       {board.error.value ? <Failure error={board.error.value} /> : null}
       <div class="tl-main" ref={main} tabIndex={0} role="group" aria-label="Timeline; press ? for its keys">
         <Axis board={board} />
+        <Strip board={board} />
         {pinned.length ? <Stage key="pinned" board={board} rows={pinned} which="pinned" /> : null}
         <Stage key="scrolled" board={board} rows={scrolled} which="scrolled" />
         {help.value ? (
@@ -86,7 +96,7 @@ function Opened({ board }: { board: Board }) {
           </div>
         ) : null}
       </div>
-      <Bottom board={board} />
+      <Bottom board={board} report={report} />
       <p class="hidden" role="status" aria-live="polite">
         {chosen ? `${chosen.name}, ${chosen.dur === null ? "no duration" : duration(chosen.dur)}, rank ${chosen.rank}, ${chosen.category}` : ""}
       </p>

@@ -4,6 +4,8 @@ import { signal } from "@preact/signals";
 import { getJson, offline, Refused } from "../data/client";
 import { colour, dark } from "../shell/theme";
 import { Palette } from "./palette";
+import { getPath, type PathTrack } from "./pathTrack";
+import type { FindingPlace } from "./places";
 import { pinnedRows, scrolledRows, trackKey, type Choice, type Row } from "./rows";
 import { TileStore, type Wanted } from "./store";
 import type { Brief, Details, Flow, Flows, TimelineInfo, TrackInfo } from "./types";
@@ -18,6 +20,9 @@ export interface Stage {
 }
 
 export const FLOW_KINDS = ["operator to launch", "launch to device", "forward to backward", "other"] as const;
+
+/** The devices work in less of the recording than this: then that part is shown at first. */
+const MOSTLY = 0.6;
 
 export class Board {
   readonly view: View;
@@ -43,7 +48,17 @@ export class Board {
   /** Counts whenever the window or the tiles change, at most once per drawn image. */
   readonly moved = signal(0);
   readonly lanes = signal(0);
-  readonly bottom = signal<"details" | "range" | "events" | "">("");
+  readonly bottom = signal<"finding" | "details" | "range" | "events" | "">("");
+  /** Places of all findings, the one finding whose places are shaded, and the critical path, if it is shown. */
+  readonly places = signal<readonly FindingPlace[]>([]);
+  readonly finding = signal<number | null>(null);
+  readonly path = signal<PathTrack | null>(null);
+  /** The place of the finding that was gone to last. */
+  place: FindingPlace | null = null;
+  /** Device activities on the critical path. */
+  onPath: ReadonlySet<number> | null = null;
+  /** Titles of the findings, once the report is there. */
+  titles: readonly string[] = [];
   /** x of the pointer on the canvas; null when it is elsewhere. */
   pointer: number | null = null;
   /** A press on a canvas that goes on; `drag.ts` knows what is in it. */
@@ -68,6 +83,7 @@ export class Board {
     readonly at = "",
   ) {
     this.view = new View(info.first, info.last);
+    this.view.set(...this.home());
     this.store = new TileStore(
       () => this.arrived(),
       (error) => (this.error.value = error instanceof Refused ? error : new Refused(String(error))),
@@ -84,6 +100,14 @@ export class Board {
 
   get choice(): Choice {
     return { turned: this.turned.value, pinned: this.pinned.value, hidden: this.hidden.value };
+  }
+
+  /** What is shown at first: everything, or where the devices work, if that is the smaller part of it. */
+  home(): [number, number] {
+    const { first, last, busy } = this.info;
+    if (!busy || busy[1] - busy[0] >= MOSTLY * (last - first)) return this.view.whole();
+    const air = 0.02 * (busy[1] - busy[0]);
+    return [busy[0] - air, busy[1] + air];
   }
 
   rows(which: "pinned" | "scrolled"): Row[] {
@@ -187,6 +211,72 @@ export class Board {
       if (offline) this.said.value = "This file holds what is drawn of the event and no more; `stepscope view` shows the rest.";
       else this.error.value = error instanceof Refused ? error : new Refused(String(error));
     }
+  }
+
+  findingTitle(finding: number): string {
+    return this.titles[finding] ?? "";
+  }
+
+  /** Shade the places of a finding, and show its card. */
+  showFinding(finding: number): void {
+    if (this.finding.value !== finding) this.place = null;
+    this.finding.value = finding;
+    this.bottom.value = "finding";
+    this.redraw();
+  }
+
+  leaveFinding(): void {
+    [this.finding.value, this.place] = [null, null];
+    if (this.bottom.value === "finding") this.bottom.value = "";
+    this.redraw();
+  }
+
+  /** Go to the next or previous place of the finding, or of the first one. */
+  nextPlace(by: 1 | -1): void {
+    const finding = this.finding.value ?? this.places.value[0]?.finding;
+    const mine = this.places.value.filter((place) => place.finding === finding);
+    const at = this.place ? mine.indexOf(this.place) : by > 0 ? -1 : 0;
+    const next = mine[(at + by + mine.length) % mine.length];
+    if (next) this.goTo(next);
+  }
+
+  /** Bring a place of a finding into view, and what is there. */
+  goTo(place: FindingPlace): void {
+    [this.finding.value, this.place] = [place.finding, place];
+    const card = this.bottom.value === "finding";
+    if (place.event !== null) void this.choose(place.rank, place.event, "reveal").then(() => card && (this.bottom.value = "finding"));
+    else {
+      this.forget();
+      this.select(place.rank, place.start, place.end);
+      if (card) this.bottom.value = "finding";
+    }
+    if (place.end - place.start < 4 * this.view.perPixel) this.view.fit(place.start, place.end, 0.1);
+    else this.view.reveal(place.start, place.end);
+    this.redraw();
+  }
+
+  /** What is chosen may be a place of a finding: then that is what it is about. */
+  recognise(): void {
+    const { selected, range } = this;
+    const same = (one: FindingPlace) =>
+      selected.value ? one.event === selected.value.id && one.rank === selected.value.rank
+        : range.value !== null && one.rank === range.value.rank && one.start === range.value.from && one.end === range.value.to;
+    const found = this.places.value.filter(same);
+    if (!found.length || found.some((one) => one.finding === this.finding.value && one === this.place)) return;
+    this.place = found.find((one) => one.finding === this.finding.value) ?? found[0] ?? null;
+    this.finding.value = this.place?.finding ?? null;
+    this.redraw();
+  }
+
+  /** Show the critical path of a rank, or none. */
+  async showPath(rank: number | null): Promise<void> {
+    try {
+      this.path.value = rank === null ? null : await getPath(this.at, rank);
+      this.onPath = this.path.value && new Set(this.path.value.event);
+    } catch (error) {
+      this.error.value = error instanceof Refused ? error : new Refused(String(error));
+    }
+    this.redraw();
   }
 
   /** Unfold, unhide and scroll to a track. */

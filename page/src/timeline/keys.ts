@@ -17,6 +17,7 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["drag", "select a range; its budget and tables are below"],
   ["M", "set or remove a mark at the pointer, or at the chosen event"],
   ["/", "search names; Enter next, Shift + Enter previous"],
+  ["N, Shift + N", "next and previous place of the finding"],
   ["P", "pin the chosen event's track, or take it down"],
   ["Escape", "close a list like this, then clear search, range and event"],
   ["?", "this list"],
@@ -102,6 +103,7 @@ export function pressed(board: Board, held: Held, actions: Actions, event: Keybo
     board.redraw();
   } else if (key === "m") board.mark(board.pointer === null ? (selected.value?.start ?? board.view.time(board.view.width / 2)) : board.view.time(board.pointer));
   else if (key === "p" && selected.value?.track !== null && selected.value) board.pin(selected.value.track as number);
+  else if (key === "n") board.nextPlace(event.shiftKey ? -1 : 1);
   else if (key === "/") actions.find();
   else if (key === "?") actions.help();
   else if (key === "Escape") {

@@ -51,7 +51,7 @@ export function follow(board: Board, params: URLSearchParams): void {
       board.view.fit(from + shift, to + shift);
       board.select(rank, from + shift, to + shift);
     }
-  } else if (event === null) board.view.set(...board.view.whole());
+  } else if (event === null) board.view.set(...board.home());
   if (a !== undefined && b !== undefined) board.select(rank, a + shift, b + shift);
   if (event !== null) void board.choose(rank, event, exact ? "bring up" : from === null ? "fit" : "reveal");
   openRank(board, rank);

@@ -9,6 +9,8 @@ import type { View } from "./view";
 /** A run that is covered less than this is drawn this strongly, so that single short events are seen. */
 const FAINTEST = 0.25;
 const BUCKETS = 1024;
+/** Sources of tracks whose events may be on the critical path. */
+const DEVICE: ReadonlySet<string> = new Set(["queue", "group", "copies"]);
 
 export interface Pen {
   ctx: CanvasRenderingContext2D;
@@ -16,13 +18,16 @@ export interface Pen {
   palette: Palette;
   /** Part of names to show; others are faint. Empty for all. */
   search: string;
+  /** Device activities on the critical path; null to show all alike. */
+  path: ReadonlySet<number> | null;
   drawn: number;
 }
 
 /** Events and runs of a tile between two x; those that began in an earlier tile are left to it, if it is drawn. */
 export function paintEvents(pen: Pen, row: Row, tile: Tile, left: number, right: number, earlier: boolean): void {
   const { ctx, view, palette } = pen;
-  const { start, span, busy, lane, kind, name, count } = eventColumns(tile);
+  const { start, span, busy, event, lane, kind, name, count } = eventColumns(tile);
+  const path = row.track && DEVICE.has(row.track.source) ? pen.path : null;
   const per = view.perPixel;
   const shown = tile.names.map((one) => !pen.search || one.toLowerCase().includes(pen.search));
   for (let i = 0; i < start.length; i++) {
@@ -38,7 +43,7 @@ export function paintEvents(pen: Pen, row: Row, tile: Tile, left: number, right:
     const b = Math.min(x1, right + 2);
     const many = (count[i] as number) > 1;
     const cover = many ? Math.max(FAINTEST, Math.min(1, (busy[i] as number) / Math.max(span[i] as number, 1))) : 1;
-    ctx.globalAlpha = shown[name[i] as number] ? cover : 0.15;
+    ctx.globalAlpha = shown[name[i] as number] ? (path && !many && !path.has(event[i] as number) ? 0.25 : cover) : 0.15;
     ctx.fillStyle = palette.kind(kind[i] as number, text);
     // A gap of a pixel between neighbours that are wide enough to have one.
     ctx.fillRect(a, y, b - a > 3 ? b - a - 0.6 : Math.max(b - a, 1), height);

@@ -38,6 +38,8 @@ export class Palette {
   readonly back: string;
   readonly raise: string;
   readonly accent: string;
+  readonly bad: string;
+  readonly warn: string;
   readonly onFill = "#14171c";
 
   constructor(kinds: readonly string[], shares: readonly string[], dark: boolean, colour: (name: string) => string) {
@@ -53,9 +55,9 @@ export class Palette {
       seen.set(cause, number + 1);
       return css(SHARES[cause] ?? [220, 8, 80], dark, (number % STEPS) * (dark ? -5 : 4));
     });
-    [this.ink, this.soft, this.line, this.back, this.raise, this.accent] = [
-      "--ink", "--soft", "--line", "--back", "--raise", "--accent",
-    ].map(colour) as [string, string, string, string, string, string];
+    [this.ink, this.soft, this.line, this.back, this.raise, this.accent, this.bad, this.warn] = [
+      "--ink", "--soft", "--line", "--back", "--raise", "--accent", "--bad", "--copy",
+    ].map(colour) as [string, string, string, string, string, string, string, string];
   }
 
   kind(kind: number, name: string): string {

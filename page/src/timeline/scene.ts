@@ -19,6 +19,10 @@ export interface Overlay {
   marks: readonly number[];
   flows: readonly Flow[];
   pointer: number | null;
+  /** Stretches of a rank that are shaded. */
+  lost: readonly { rank: number; start: number; end: number }[];
+  /** Device activities on the critical path; others are faint. Null where that is not shown. */
+  path: ReadonlySet<number> | null;
   search: string;
 }
 
@@ -46,7 +50,7 @@ export class Scene {
   ) {}
 
   paint(ctx: CanvasRenderingContext2D, rows: readonly Row[], view: View, palette: Palette, overlay: Overlay, scroll: number, height: number, extent: [number, number]): void {
-    const pen: Pen = { ctx, view, palette, search: overlay.search, drawn: 0 };
+    const pen: Pen = { ctx, view, palette, search: overlay.search, path: overlay.path, drawn: 0 };
     ctx.clearRect(0, 0, view.width, height);
     ctx.save();
     ctx.font = FONT;
@@ -134,6 +138,7 @@ export class Scene {
       ctx.fillRect(b, scroll, 1, height);
       ctx.globalAlpha = 1;
     }
+    this.lost(pen, rows, overlay.lost);
     for (const mark of overlay.marks) {
       ctx.fillStyle = palette.ink;
       ctx.globalAlpha = 0.75;
@@ -161,6 +166,24 @@ export class Scene {
         ctx.fillText(fitted(ctx, chosen.name, wide - 6), Math.max(x, 0) + 4, y + tall + 7);
       }
     }
+  }
+
+  private lost({ ctx, view, palette }: Pen, rows: readonly Row[], stretches: Overlay["lost"]): void {
+    if (!stretches.length) return;
+    const spans = new Map<number, [number, number]>();
+    for (const row of rows) {
+      if (!row.track) continue;
+      const [top, bottom] = spans.get(row.track.rank) ?? [row.y, row.y];
+      spans.set(row.track.rank, [Math.min(top, row.y), Math.max(bottom, row.y + row.height)]);
+    }
+    ctx.fillStyle = palette.bad;
+    ctx.globalAlpha = 0.1;
+    for (const { rank, start, end } of stretches) {
+      const [a, b] = [Math.max(view.x(start), -1), Math.min(view.x(end), view.width + 1)];
+      const span = spans.get(rank);
+      if (span && b >= 0 && a <= view.width) ctx.fillRect(a, span[0], Math.max(b - a, 1), span[1] - span[0]);
+    }
+    ctx.globalAlpha = 1;
   }
 
   private flow({ ctx, view, palette }: Pen, rows: readonly Row[], flow: Flow): void {

@@ -30,6 +30,8 @@ export interface RankInfo {
 export interface TimelineInfo {
   first: number;
   last: number;
+  /** From the first to the last work of any device; null where none is recorded. */
+  busy?: [number, number] | null;
   aligned: "clock" | "start";
   tile_bits: number;
   ranks: RankInfo[];

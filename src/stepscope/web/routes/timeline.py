@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal, cast
 
@@ -11,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from stepscope.model.errors import UserError
 from stepscope.web.answers import bytes_answer, json_answer
-from stepscope.web.tiles import details, flows, search, selection
+from stepscope.web.tiles import details, flows, path_track, places, search, selection
 from stepscope.web.tiles.at_hand import lanes_at_hand
 from stepscope.web.tiles.common_steps import steps_of
 from stepscope.web.tiles.pyramid import COARSEST
@@ -50,6 +51,12 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         asked = [_integer(one, "ranks") for one in request.query_params.get("ranks", "").split(",") if one]
         return {"steps": steps_of(timeline, asked)}
 
+    def findings(_: Request) -> Any:
+        return {"places": places.places_of(timeline, json.loads(viewing.whole_report().head())["findings"])}
+
+    def path(request: Request) -> Any:
+        return path_track.path_of(timeline, _number(request, "rank"))
+
     def found(request: Request) -> Any:
         direction = request.query_params.get("direction", "next")
         if direction not in ("next", "previous"):
@@ -71,6 +78,8 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         Route("/api/timeline", answering(about)),
         Route("/api/timeline/tiles", tiles),
         Route("/api/timeline/steps", answering(steps)),
+        Route("/api/timeline/places", answering(findings)),
+        Route("/api/timeline/path", answering(path)),
         Route("/api/timeline/event", answering(event)),
         Route("/api/timeline/flows", answering(flow)),
         Route("/api/timeline/search", answering(found)),
@@ -82,6 +91,7 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
 def saved(viewing: Viewing) -> Iterator[str]:
     """The tracks, and tiles of all of them from the whole recording to finer levels, level by level."""
     yield "api/timeline"
+    yield "api/timeline/places"
     for group in viewing.whole_report().rows("parallel_groups"):
         known = [str(rank) for rank in group["ranks"] if rank in viewing.trace.ranks]
         if group["parallelism"] == "pipeline" and len(known) > 1:

@@ -33,6 +33,7 @@ TILE_BITS: Final = 10
 _LIMIT: Final = 1536 << 20
 #: Tracks of one request.
 _MOST_TRACKS: Final = 256
+_BUSY_SQL: Final = "SELECT min(ts) AS first, max(ts + dur) AS last FROM kernels WHERE kind <> 'sync'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,18 @@ class Timeline:
         ]
         first, last = axis.whole
         tracks = [track.to_json(index) for index, track in enumerate(self.tracks)]
-        whole = {"first": first, "last": last, "aligned": axis.by, "tile_bits": TILE_BITS}
+        whole = {"first": first, "last": last, "busy": self._busy, "aligned": axis.by, "tile_bits": TILE_BITS}
         return {**whole, "ranks": ranks, "tracks": tracks, "kinds": KINDS, "shares": SHARES}
+
+    @cached_property
+    def _busy(self) -> tuple[int, int] | None:
+        """From the first to the last work of any device; None where none is recorded."""
+        found = []
+        for rank, trace in self.ranks.items():
+            [row] = trace.for_thread().rows(_BUSY_SQL)
+            if row["first"] is not None:
+                found.append((row["first"] + self.axis.shift[rank], row["last"] + self.axis.shift[rank]))
+        return (min(first for first, _ in found), max(last for _, last in found)) if found else None
 
     def pyramid(self, index: int) -> Pyramid:
         """The events of a track at all levels.
