@@ -186,7 +186,7 @@ export class Board {
     const mine = ++this.choices;
     if (drawn) {
       [this.selected.value, this.details.value, this.flows.value] = [drawn, null, []];
-      this.bottom.value = "details";
+      this.showDetails(event);
       this.said.value = "";
       this.redraw();
     }
@@ -196,7 +196,7 @@ export class Board {
       this.error.value = null;
       this.details.value = found;
       this.selected.value = found.event;
-      this.bottom.value = "details";
+      this.showDetails(event);
       const { start, dur, track, lane } = found.event;
       if (how === "fit") this.view.fit(start, start + (dur ?? 0), 0.15);
       else if (how === "reveal") this.view.reveal(start, start + (dur ?? 0));
@@ -240,15 +240,20 @@ export class Board {
     if (next) this.goTo(next);
   }
 
+  /** Show what is known of an event, but leave the card of a finding while its places are gone through. */
+  private showDetails(event: number): void {
+    if (this.bottom.value !== "finding" || this.place?.event !== event) this.bottom.value = "details";
+  }
+
   /** Bring a place of a finding into view, and what is there. */
   goTo(place: FindingPlace): void {
     [this.finding.value, this.place] = [place.finding, place];
-    const card = this.bottom.value === "finding";
-    if (place.event !== null) void this.choose(place.rank, place.event, "reveal").then(() => card && (this.bottom.value = "finding"));
+    if (place.event !== null) void this.choose(place.rank, place.event, "reveal");
     else {
+      const panel = this.bottom.value;
       this.forget();
       this.select(place.rank, place.start, place.end);
-      if (card) this.bottom.value = "finding";
+      if (panel === "finding") this.bottom.value = panel;
     }
     if (place.end - place.start < 4 * this.view.perPixel) this.view.fit(place.start, place.end, 0.1);
     else this.view.reveal(place.start, place.end);
@@ -261,9 +266,9 @@ export class Board {
     const same = (one: FindingPlace) =>
       selected.value ? one.event === selected.value.id && one.rank === selected.value.rank
         : range.value !== null && one.rank === range.value.rank && one.start === range.value.from && one.end === range.value.to;
-    const found = this.places.value.filter(same);
-    if (!found.length || found.some((one) => one.finding === this.finding.value && one === this.place)) return;
-    this.place = found.find((one) => one.finding === this.finding.value) ?? found[0] ?? null;
+    const found = this.places.peek().filter(same);
+    if (!found.length || found.some((one) => one.finding === this.finding.peek() && one === this.place)) return;
+    this.place = found.find((one) => one.finding === this.finding.peek()) ?? found[0] ?? null;
     this.finding.value = this.place?.finding ?? null;
     this.redraw();
   }
