@@ -30,6 +30,7 @@ def test_a_start_after_the_end_of_a_turn_lies_at_its_end() -> None:
         ("", -9, None, "killed by SIGKILL, as the system does when memory runs out"),
         ("", -11, None, "killed by SIGSEGV"),
         ("", None, 90.0, "hangs: 3 steps were timed in 90 s"),
+        ("", None, None, "cut short"),
         ("", 0, None, "the program ended after 3 timed steps"),
     ],
 )  # fmt: skip

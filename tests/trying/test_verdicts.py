@@ -98,6 +98,12 @@ def test_a_run_that_failed_says_why_and_has_no_figures() -> None:
     assert measured(runs([100e6]), [], FUSED).verdict == "failed"
 
 
+def test_a_run_that_was_cut_is_not_the_one_that_failed() -> None:
+    base, new = run(0, why="killed by SIGKILL"), run(0, "fused-optimizer", why="cut short")
+    found = measured([base], [new], FUSED)
+    assert (found.verdict, found.why) == ("failed", "the unchanged program did not run beside it: killed by SIGKILL")
+
+
 def test_what_found_nothing_to_do_is_not_measured() -> None:
     new = runs([50e6] * 4, "fused-optimizer")
     for one in new:

@@ -12,6 +12,8 @@ _MEMORY: Final = ("OutOfMemoryError", "out of memory", "MemoryError", "can't all
 #: Errors of launchers, which only say that another process failed.
 _LAUNCHERS: Final = ("ChildFailedError", "CalledProcessError", "ProcessExitedException")
 _LENGTH: Final = 160
+#: Why a run showed too little that was well, but ended because the one beside it was not.
+CUT: Final = "cut short"
 
 
 def reason_of(output: str, status: int | None, steps: int, hung_s: float | None) -> str:
@@ -28,7 +30,9 @@ def reason_of(output: str, status: int | None, steps: int, hung_s: float | None)
         return f"runs out of memory{f': {said}' if said else ''}"
     if hung_s is not None:
         return f"hangs: {steps} steps were timed in {hung_s:.0f} s"
-    if status is not None and status < 0:
+    if status is None:
+        return CUT
+    if status < 0:
         name = signal.Signals(-status).name if -status in set(signal.Signals) else str(-status)
         guess = ", as the system does when memory runs out" if name == "SIGKILL" else ""
         return f"killed by {name}{guess}"

@@ -116,28 +116,38 @@ def paired_runs(
 ) -> tuple[RunResult, RunResult]:
     """Run the program unchanged and with remedies by turns, so that what else the machine does concerns both alike.
 
-    Both are started one after the other, and stopped as soon as they have warmed up.
+    Both are started at once, and each is stopped as soon as it has warmed up.
 
     Returns:
-        The unchanged run and the other; the unchanged one is cut short where the other fails before its first turn.
+        The unchanged run and the other; either is cut short where the other fails before its first turn.
     """
-    base = _started(workplace, (), settings, seen)
-    new: Side | None = None
+    sides: list[Side] = []
     try:
-        _until(base, how_long, base.is_ready)
-        base.pause()
-        if base.hung or base.run.is_over():
-            lacking = RunResult([one.name for one in remedies], why="the unchanged program did not run beside it")
-            return _ended(base, lambda: None, how_long), lacking
-        new = _started(workplace, remedies, settings, seen)
-        _until(new, how_long, new.is_ready)
-        new.pause()
-        if not (new.hung or new.run.is_over()):
+        for applied in ((), remedies):
+            sides.append(_started(workplace, applied, settings, seen))
+        base, new = sides
+        _warm_up(sides, how_long)
+        if not any(side.hung or side.run.is_over() for side in sides):
             _take_turns(base, new, how_long)
         return _ended(base, lambda: None, how_long), _ended(new, lambda: None, how_long)
     finally:
-        for side in filter(None, (base, new)):
+        for side in sides:
             side.run.end()
+
+
+def _warm_up(sides: Sequence[Side], how_long: HowLong) -> None:
+    """Wait until all have warmed up, and have each stand still from then on."""
+    waiting, since = list(sides), time.monotonic()
+    while waiting and not any(side.run.is_over() for side in sides):
+        for side in list(waiting):
+            if side.is_ready():
+                side.pause()
+                waiting.remove(side)
+        if time.monotonic() - since > how_long.limit_s:
+            for side in waiting:
+                side.hung = True
+            return
+        time.sleep(_LOOK_S)
 
 
 def can_take_turns() -> bool:

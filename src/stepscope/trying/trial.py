@@ -37,6 +37,8 @@ _LIMIT_TIMES: Final = 4.0
 _COMPILING_S: Final = 300.0
 #: Of a trial's time, what is left for the combination.
 _FOR_TOGETHER: Final = 0.2
+#: What is said where two programs can't be there at once, since both want the same port.
+_IN_USE: Final = ("ddress already in use", "EADDRINUSE")
 #: Groups of combinations are numbered from here.
 _TOGETHER: Final = 1000
 
@@ -88,6 +90,7 @@ class Trial:
         self._candidates: list[RemedyCandidate] = []
         self._groups: dict[str, int] = {}
         self._numbers: dict[str, int] = {}
+        self._beside = True
         self._together: list[str] = []
         self._combined: MeasuredSaving | None = None
         self._notes: list[str] = []
@@ -106,7 +109,7 @@ class Trial:
         self._candidates = candidates(findings, seen, self._options.only, self._options.everything)
         fit = [one.remedy for one in self._candidates if not one.unfit]
         self._say(f"{plural(len(fit), 'remedy', 'remedies')} to try: {', '.join(one.name for one in fit) or 'none'}")
-        reserve = self._options.seconds * _FOR_TOGETHER
+        reserve = self._options.seconds * _FOR_TOGETHER if len(fit) > 1 else 0.0
         groups = [fit[at : at + _GROUP] for at in range(0, len(fit), _GROUP)]
         for number, group in enumerate(groups, 1):
             self._groups |= {one.name: number for one in group}
@@ -213,16 +216,27 @@ class Trial:
         seen = self._state.of(0, [])[0].was_seen
         place, settings = self._workplace, self._options.settings
         how_long = self._how_long(min(self._limit(side), max(30.0, self._until - time.monotonic())))
-        if seen.device == "cpu" and can_take_turns():
+        runs: list[RunResult] = []
+        if self._takes_turns():
             runs = list(paired_runs(place, side, settings, how_long, seen))
-        else:
-            # Two processes would need twice the memory of the device. Every other time the other one comes first.
+            if any(sign in one.why for one in runs for sign in _IN_USE):
+                self._beside = False
+        if not runs or not self._takes_turns():
+            # Every other time the other one comes first.
             order: list[list[OutsideRemedy]] = [[], side] if number % 2 == 0 else [side, []]
             runs = [timed_run(place, one, settings, how_long, seen) for one in order]
         for run in sorted(runs, key=lambda one: len(one.remedies)):
             run.group, run.pair = group, 10 * self._number(names) + number
             self._state.runs.append(run)
         self._state.save()
+
+    def _takes_turns(self) -> bool:
+        """Whether two programs can be there at once.
+
+        On a device both would need its memory; and ranks meet at a port that the ranks of the other program would find.
+        """
+        first = self._state.of(0, [])[0]
+        return first.was_seen.device == "cpu" and first.ranks == 1 and self._beside and can_take_turns()
 
     def _number(self, names: list[str]) -> int:
         """A number for remedies that are applied together."""

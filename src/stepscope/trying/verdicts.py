@@ -12,6 +12,7 @@ import numpy as np
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE
 from stepscope.comparison.noise.shift import shift
 from stepscope.model.amounts import percent, plural
+from stepscope.trying.failures import CUT
 from stepscope.trying.numbers import NumbersVerdict, compared
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.runs import RunResult
@@ -65,13 +66,15 @@ def measured(base: Sequence[RunResult], new: Sequence[RunResult], remedies: Sequ
     another all of its steps have; the interval is that of `comparison.noise` against differences of zero, with 99 %
     confidence.
     """
-    failed = [one for one in new if one.why]
+    failed = [one for one in new if one.why and one.why != CUT]
+    beside = [one.why for one in base if one.why and one.why != CUT]
     good = [one for one in new if not one.why]
     base = [one for one in base if not one.why]
     if failed:
         return MeasuredSaving(None, None, None, int(_mean(base)) if base else None, None, "failed", failed[0].why)
-    if not base:
-        return MeasuredSaving(None, None, None, None, None, "failed", "the unchanged program did not run beside it")
+    if not base or (beside and not good):
+        why = f"the unchanged program did not run beside it{f': {beside[0]}' if beside else ''}"
+        return MeasuredSaving(None, None, None, None, None, "failed", why)
     if not good:
         return MeasuredSaving(None, None, None, int(_mean(base)), None, "failed", "it was not run: the time was over")
     lacking = [one.name for one in remedies if any(one.name not in run.applied for run in good)]
