@@ -1,7 +1,10 @@
 """Gradients accumulated over eight micro-batches, exchanged after each of them."""
 
+import contextlib
+
 import torch
 import torch.distributed as dist
+from own_clock import CHANGED, clocked
 from torch.nn.parallel import DistributedDataParallel
 
 torch.set_num_threads(1)
@@ -10,10 +13,11 @@ torch.manual_seed(0)
 model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)])
 model = DistributedDataParallel(model)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-for _ in range(100_000):
+for _ in clocked(range(100_000)):
     optimizer.zero_grad()
-    for _ in range(8):
+    for micro in range(8):
         x = torch.randn(8, 512)
-        loss = model(x).square().mean() / 8
-        loss.backward()
+        with model.no_sync() if CHANGED and micro < 7 else contextlib.nullcontext():
+            loss = model(x).square().mean() / 8
+            loss.backward()
     optimizer.step()

@@ -1,6 +1,7 @@
 """A long chain of small pointwise operators, run one by one."""
 
 import torch
+from own_clock import CHANGED, clocked
 
 
 class Chain(torch.nn.Module):
@@ -19,8 +20,10 @@ class Chain(torch.nn.Module):
 torch.manual_seed(0)
 torch.set_num_threads(1)
 model = Chain()
+if CHANGED:
+    model.compile()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-for _ in range(100_000):
+for _ in clocked(range(100_000)):
     x = torch.randn(256, 64)
     loss = model(x).square().mean()
     optimizer.zero_grad()

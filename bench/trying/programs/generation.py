@@ -1,6 +1,7 @@
 """Tokens generated one by one with a small decoder."""
 
 import torch
+from own_clock import CHANGED, clocked
 
 
 class Block(torch.nn.Module):
@@ -37,8 +38,10 @@ class Decoder(torch.nn.Module):
 torch.manual_seed(0)
 torch.set_num_threads(1)
 model = Decoder().eval()
+if CHANGED:
+    model.compile()
 tokens = torch.zeros(1, 32, dtype=torch.long)
 with torch.no_grad():
-    for _ in range(100_000):
+    for _ in clocked(range(100_000)):
         following = model(tokens).argmax(-1, keepdim=True)
         tokens = torch.cat([tokens[:, 1:], following], 1)

@@ -36,7 +36,7 @@ def candidates(
     Args:
         findings: Of the recorded run.
         seen: What a run of the unchanged program showed.
-        only: Names of the remedies that were asked for; empty for those whose finding fired.
+        only: Names of the remedies that were asked for; empty for those that a finding names, or what was seen.
         everything: Try all remedies that fit.
 
     Raises:
@@ -45,10 +45,11 @@ def candidates(
     found = []
     for remedy in chosen(only) if only else all_remedies().values():
         mine = [one for one in findings if one.code in remedy.rules and one.shown]
-        if not mine and not only and not everything:
+        unfit = remedy.fits(seen)
+        evident = not unfit and remedy.evident(seen)
+        if not (mine or evident or only or everything):
             continue
         best = max(mine, key=lambda one: one.share or 0.0, default=None)
-        unfit = remedy.fits(seen)
         if unfit and not only:
             continue
         found.append(RemedyCandidate(remedy, best.code if best else "", best.share if best else None, unfit))

@@ -25,6 +25,11 @@ def _nothing(seen: Seen) -> Mapping[str, str | None]:
     return {}
 
 
+def _never(seen: Seen) -> bool:
+    del seen
+    return False
+
+
 def _always(seen: Seen) -> str:
     del seen
     return ""
@@ -44,6 +49,7 @@ class OutsideRemedy:
         numbers: What it may do to losses.
         changes: The same in words, a phrase.
         fits: Why it can't be applied to what was seen, a phrase; empty if it can.
+        evident: Whether what was seen of the program names it by itself, without a finding.
         variables: Environment variables to set; None takes one away.
         edits: By kind of interface (`loader`, `optimizer`, `ddp`), what to change of the arguments.
         start: Done once torch is imported, before the program uses it; whether there was something to do.
@@ -59,6 +65,7 @@ class OutsideRemedy:
     numbers: Numbers
     changes: str
     fits: Callable[[Seen], str] = _always
+    evident: Callable[[Seen], bool] = _never
     variables: Callable[[Seen], Mapping[str, str | None]] = _nothing
     edits: Mapping[str, Edit] = field(default_factory=dict)
     start: Callable[[Seen], bool] | None = None

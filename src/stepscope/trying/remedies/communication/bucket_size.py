@@ -32,5 +32,6 @@ REMEDY = OutsideRemedy(
     numbers="rounding",
     changes="the order in which gradients of ranks are added",
     fits=_fits,
+    evident=lambda seen: any((one.arguments.get("bucket_cap_mb") or _USUAL) < _USUAL for one in seen.of("ddp")),
     edits={"ddp": _edit},
 )

@@ -22,6 +22,7 @@ REMEDY = OutsideRemedy(
     numbers="rounding",
     changes="the order in which ranks' values are added",
     fits=lambda seen: "" if _set(seen) else "no variable forbids NCCL anything",
+    evident=lambda seen: bool(_set(seen)),
     variables=lambda seen: dict.fromkeys(_set(seen)),
     write=lambda seen: tuple(f"unset {name}" for name in _set(seen)),
 )

@@ -48,6 +48,7 @@ REMEDY = OutsideRemedy(
     numbers="rounding",
     changes="the order in which gradients are added",
     fits=_fits,
+    evident=lambda seen: not _fits(seen),
     start=_start,
     write=lambda seen: (
         f"with model.no_sync():  # around all but the last of the {seen.backwards} micro-batches of an update",

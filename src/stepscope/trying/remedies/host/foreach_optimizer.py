@@ -31,6 +31,7 @@ REMEDY = OutsideRemedy(
     numbers="rounding",
     changes="the last digits of updates",
     fits=_fits,
+    evident=lambda seen: any(one.arguments.get("foreach") is False for one in seen.of("optimizer")),
     edits={"optimizer": _edit},
     excludes=("fused-optimizer",),
 )

@@ -19,6 +19,7 @@ REMEDY = OutsideRemedy(
     numbers="exact",
     changes="nothing",
     fits=lambda seen: "" if _set(seen) else "no variable makes launches wait",
+    evident=lambda seen: bool(_set(seen)),
     variables=lambda seen: dict.fromkeys(_set(seen)),
     write=lambda seen: tuple(f"unset {name}" for name in _set(seen)),
 )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
+
+#: Calls within the steps of the warm-up from which it is a habit.
+_OFTEN: Final = 3
 
 
 def _fits(seen: Seen) -> str:
@@ -26,6 +31,7 @@ REMEDY = OutsideRemedy(
     numbers="exact",
     changes="nothing, unless the program reads what an asynchronous copy has not brought yet",
     fits=_fits,
+    evident=lambda seen: seen.calls.get("synchronize", 0) >= _OFTEN,
     first_step=_skip,
     write=lambda seen: (f"# remove torch.{seen.device}.synchronize() from the loop",),
 )

@@ -39,6 +39,7 @@ REMEDY = OutsideRemedy(
     numbers="rounding",
     changes="the order in which sums are added",
     fits=_fits,
+    evident=lambda seen: seen.threads > seen.cores,
     variables=_variables,
     start=_start,
     write=_write,
