@@ -8,7 +8,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from stepscope.model.errors import StepscopeError
+from stepscope.model.events.columns import Spans
+from stepscope.model.trace import Trace
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.machine.sampler import MachineSampler
 from stepscope.record.outcome import reports_in
@@ -18,6 +22,8 @@ from stepscope.trying.job.settings import TrialSettings
 from stepscope.trying.runs import Workplace
 
 _LOOK_S: Final = 0.1
+#: Operators below this are said to be small: what they compute takes hardly longer than what calling them takes.
+_SMALL_NS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +52,14 @@ class RecordedRun:
         folder: Its recordings; empty if there are none.
         why: Why there are none, a phrase.
         seconds: How long the run took.
+        small_operators: As of what was seen of the program.
     """
 
     findings: list[NamedFinding] = field(default_factory=list)
     folder: str = ""
     why: str = ""
     seconds: float = 0.0
+    small_operators: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -92,7 +100,8 @@ def recorded_run(workplace: Workplace, settings: TrialSettings, limit_s: float) 
         reason = notes[0] if notes else reason_of(run.output(), status, 0, limit_s if hung else None)
         return RecordedRun(why=reason, seconds=seconds)
     try:
-        return RecordedRun(_findings(folder), str(folder), seconds=seconds)
+        findings, small = _looked_at(folder)
+        return RecordedRun(findings, str(folder), seconds=seconds, small_operators=small)
     except StepscopeError as error:
         return RecordedRun(folder=str(folder), why=error.message, seconds=seconds)
 
@@ -103,13 +112,24 @@ def _is_written(reports: Sequence[ProcessReport]) -> bool:
     return bool(done) and len({one.rank for one in done}) >= max(one.world_size for one in done)
 
 
-def _findings(folder: Path) -> list[NamedFinding]:
+def _looked_at(folder: Path) -> tuple[list[NamedFinding], int]:
+    """The findings of recordings, and the small operators per step of the first rank."""
     from stepscope.ingest import Options, open_trace
     from stepscope.reports.build import ReportOptions, build_report
 
     with open_trace([folder], Options(cache=False)) as trace:
         found = build_report(trace, ReportOptions(page=True)).findings
-    return [NamedFinding(one.code, one.title, _share(one), one.shown) for one in found]
+        small = _small_operators(trace.rank(trace.ranks[0]))
+    return [NamedFinding(one.code, one.title, _share(one), one.shown) for one in found], small
+
+
+def _small_operators(trace: Trace) -> int:
+    spans = Spans(trace)
+    inner = spans.of("op") & (spans.step >= 0)
+    inner[spans.around[spans.around >= 0]] = False
+    lengths = spans.dur[inner]
+    steps = int(np.unique(spans.step[inner]).size)
+    return int(lengths.size) // steps if steps and float(np.median(lengths)) < _SMALL_NS else 0
 
 
 def _share(finding: Any) -> float | None:

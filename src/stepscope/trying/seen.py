@@ -48,6 +48,7 @@ class Seen:
         constructed: Loaders, optimizers and wrappers.
         models: Class, parameters and number of convolutions of each model that is called by no other.
         calls: How often functions were called that a remedy may replace, by name.
+        small_operators: Operators per step, where half of them take less than 100 µs and call no other; else 0.
         environment: Variables of the process that a remedy may set.
     """
 
@@ -63,6 +64,7 @@ class Seen:
     constructed: list[Constructed] = field(default_factory=list)
     models: list[dict[str, Any]] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=dict)
+    small_operators: int = 0
     environment: dict[str, str] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Constructed]:

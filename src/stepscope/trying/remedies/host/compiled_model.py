@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
+
+#: Small operators per step from which fewer and larger ones may be quicker.
+_MANY: Final = 200
 
 
 def _fits(seen: Seen) -> str:
@@ -32,6 +35,7 @@ REMEDY = OutsideRemedy(
     numbers="rounding",
     changes="the last digits of what is fused, and the random numbers of dropout",
     fits=_fits,
+    evident=lambda seen: seen.device == "cpu" and seen.small_operators >= _MANY,
     model=_model,
     write=lambda seen: tuple(f"model.compile()  # {one['class']}, before its first call" for one in seen.models[:3]),
     excludes=("compile-cuda-graphs",),
