@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
 from stepscope.analyses.steps.serving import SERVING
+
 from stepscope.analyses.steps.throughput import THROUGHPUT
 from stepscope.model.program import Program
 from stepscope.model.table import Table

@@ -19,7 +19,9 @@ from stepscope.model.trace import Trace
 #: Modules of this package; each defines `ANALYSES`, a tuple of `Analysis`.
 MODULES: Final[tuple[str, ...]] = (
     "program",
-    "steps.serving",
+    "serving.serving",
+    "serving.serving_roles",
+    "serving.serving_times",
     "steps.throughput",
     "steps.step_budget",
     "steps.coverage",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.model.serving_names import served
+
 #: Phases by what is asked first: an instant belongs to the first one that covers it. `rest` is what none covers.
 PHASES: Final = (
     "checkpointing", "optimizer", "data_loading", "postprocessing", "preprocessing", "sampling", "mixed", "prefill",
@@ -40,10 +42,6 @@ _NAMES: Final[dict[str, re.Pattern[str]]] = {
     "backward": re.compile(r"^(backward|bwd)([ _-]?(pass|step))?$|^loss\.backward$|: run_backward$", re.IGNORECASE),
     "forward": re.compile(r"^(forward|fwd)([ _-]?(pass|step|only))?$", re.IGNORECASE),
 }  # fmt: skip
-#: Batches of servers: SGLang's `step[DECODE bs=32]`; vLLM's `execute_8192_context_9_generation_37` and
-#: `execute_context_1(888)_generation_0(0)`, by the numbers of requests.
-_SGLANG: Final = re.compile(r"^step\[(\w+)")
-_VLLM: Final = re.compile(r"^execute_(?:\d+_)?context_(\d+)(?:\(\w+\))?(?:_generation_(\d+))?")
 #: TorchRec writes `## forward ##`.
 _FRAME: Final = re.compile(r"^#+ *| *#+$")
 
@@ -51,10 +49,6 @@ _FRAME: Final = re.compile(r"^#+ *| *#+$")
 def phase_of(name: str) -> str | None:
     """The phase that a name identifies; None if it identifies none."""
     name = _FRAME.sub("", name)
-    if found := _SGLANG.match(name):
-        word = found.group(1).upper()
-        return {"EXTEND": "prefill", "PREFILL": "prefill", "DECODE": "decode", "MIXED": "mixed"}.get(word)
-    if found := _VLLM.match(name):
-        prefill, decode = (int(group or 0) for group in found.groups())
-        return "mixed" if prefill and decode else "prefill" if prefill else "decode" if decode else None
+    if (batch := served(name)) is not None:
+        return None if batch.phase == "unknown" else batch.phase
     return next((phase for phase, pattern in _NAMES.items() if pattern.search(name)), None)

@@ -16,6 +16,7 @@ from stepscope.reports.sections.health import health, missing
 from stepscope.reports.sections.idle import idle
 from stepscope.reports.sections.job import job
 from stepscope.reports.sections.phases import phases
+from stepscope.reports.sections.serving import serving
 from stepscope.reports.sections.slowest import slowest
 from stepscope.reports.sections.snapshot import is_snapshot
 from stepscope.reports.sections.tables import besides, chosen, memory, ran
@@ -30,6 +31,7 @@ _WHOLE: Final[tuple[Build, ...]] = (
     budget,
     job,
     phases,
+    serving,
     idle,
     ran,
     efficiency,

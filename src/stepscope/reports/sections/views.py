@@ -232,7 +232,18 @@ SHOWN_OF_JOB: Final = ("slow_ranks", "communication_ranks", "parallel_groups", "
 
 #: Every other table with a view on a page.
 SHOWN: Final = frozenset(
-    {"program", "serving", "throughput", "step_budget", "coverage", "phases", "idle_causes", "mfu", "tensor_cores"}
+    {
+        "program",
+        "serving",
+        "serving_times",
+        "throughput",
+        "step_budget",
+        "coverage",
+        "phases",
+        "idle_causes",
+        "mfu",
+        "tensor_cores",
+    }
     | {"short_kernels", "allocator_timeline"}
     | {view.table for view in (*RAN, *EFFICIENCY, *BESIDES, *MEMORY)}
 )

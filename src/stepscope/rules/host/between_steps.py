@@ -28,8 +28,8 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
-from stepscope.rules.host.advice import SCHEDULE_AHEAD
 from stepscope.rules.host.host_work import where
+from stepscope.rules.host_advice import SCHEDULE_AHEAD
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.outside import between

@@ -34,7 +34,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.host.advice import fewer_launches
+from stepscope.rules.host_advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import call_ns, idle_share, in_operators, operator_ns, operators_share

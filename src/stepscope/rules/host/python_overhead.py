@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
-from stepscope.rules.host.advice import fewer_launches, slowed
+from stepscope.rules.host_advice import fewer_launches, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import dispatch_gaps, in_python, python_part, python_per_operator_ns

@@ -30,8 +30,8 @@ from collections.abc import Iterator
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
-from stepscope.rules.host.advice import fewer_launches, slowed
 from stepscope.rules.host.launch_bound import LEFT
+from stepscope.rules.host_advice import fewer_launches, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, ramp_share

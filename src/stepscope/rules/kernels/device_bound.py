@@ -33,7 +33,7 @@ from typing import Final
 
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.kernel_names.parse import is_whole_graph
-from stepscope.rules.kernels.roles import WORDS, advice, operands
+from stepscope.rules.kernel_advice import WORDS, advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import late_share

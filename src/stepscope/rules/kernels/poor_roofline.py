@@ -34,7 +34,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
-from stepscope.rules.kernels.roles import advice, operands
+from stepscope.rules.kernel_advice import advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.rooflines import slow

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
-from stepscope.rules.kernels.roles import advice
+from stepscope.rules.kernel_advice import advice
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.likes import Slower, uneven

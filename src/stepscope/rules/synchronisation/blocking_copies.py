@@ -30,7 +30,7 @@ from stepscope.model.amounts import duration
 from stepscope.model.events.change import Change
 from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.host.advice import SCHEDULE_AHEAD
+from stepscope.rules.host_advice import SCHEDULE_AHEAD
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_device, where
 from stepscope.signals import Signals

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.model.intervals import Times
+from stepscope.model.serving_names import served
 from stepscope.store.staging import Staging
 
 #: Words for a step; epochs are used only if nothing shorter is marked.
 _STEP: Final = re.compile(
-    r"(?<![a-z])(?:train|training|eval|val|test)?_?(?:step|iter|iteration|batch)s?(?![a-z])"
-    r"|^execute_(?:#_)?context_#",  # of servers: tokens or requests, and how many of them are being generated
+    r"(?<![a-z])(?:train|training|eval|val|test)?_?(?:step|iter|iteration|batch)s?(?![a-z])",
     re.I,
 )
 _EPOCH: Final = re.compile(r"(?<![a-z])epochs?(?![a-z])", re.I)
@@ -30,6 +30,8 @@ _PART: Final = re.compile(
 _COMPILED: Final = re.compile(r"XlaModule|hlo_module")
 #: Ranges of compiled graphs: one per pass, or one per layer.
 _GRAPH: Final = re.compile(r"^## Call CompiledFxGraph")
+#: Kind of all ranges that servers mark passes over a batch with.
+_PASS: Final = "step of a server"
 _NUMBER: Final = re.compile(r"(\d{1,18})")
 _NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d{1,18})(?!\d)", re.I)
 
@@ -83,6 +85,7 @@ def annotated_steps(staging: Staging) -> list[HostStep]:
     if not work.size:
         # Where only ranges are recorded on the host, they count as its work.
         work = np.sort(rows["ts"])
+    rows = _passes_alike(rows)
     _, kind = np.unique(rows["kind"].astype(object), return_inverse=True)
     edges = np.flatnonzero((np.diff(kind) != 0) | (np.diff(rows["track"]) != 0)) + 1
     found = [_candidate({name: values[group] for name, values in rows.items()}, work)
@@ -94,6 +97,18 @@ def annotated_steps(staging: Staging) -> list[HostStep]:
     lengths = (chosen.ends - chosen.starts).tolist()
     columns = zip(chosen.names, numbers, chosen.starts.tolist(), lengths, strict=True)
     return [HostStep(*values) for values in columns]
+
+
+def _passes_alike(rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The same rows with one kind for all passes of a server: they are its steps, whatever phase each of them is in."""
+    names, at = np.unique(rows["name"].astype(object), return_inverse=True)
+    served_names = np.array([served(str(name)) is not None for name in names], np.bool_)
+    if not served_names.any():
+        return rows
+    kinds = np.where(served_names[at], _PASS, rows["kind"].astype(object))
+    _, number = np.unique(kinds, return_inverse=True)
+    order = np.lexsort((-rows["dur"], rows["ts"], rows["track"], number))
+    return {name: (kinds if name == "kind" else values)[order] for name, values in rows.items()}
 
 
 def _candidate(rows: dict[str, NDArray[Any]], work: Times) -> Candidate | None:

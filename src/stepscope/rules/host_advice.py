@@ -105,3 +105,80 @@ _SERVER: Final = (
         needs=("no graphs",),
     ),
 )
+
+#: What servers do about kernels that are launched one by one.
+CAPTURE: Final = (
+    *_SERVER, Action("Let the engine capture its decode passes as graphs", page="serving", needs=("no graphs",)),
+)  # fmt: skip
+#: What they do about batches that no captured graph fits.
+CAPTURE_SIZES: Final = (
+    Action(
+        "Capture the batch sizes that occur, up to the largest batch",
+        before="vllm serve MODEL",
+        after="vllm serve MODEL --compilation-config '{\"cudagraph_capture_sizes\": [1, 2, 4, 8, 16, 32, 64, 128]}'",
+        page="serving",
+        needs=("serves",),
+    ),
+    Action(
+        "Capture the batch sizes that occur, up to the largest batch",
+        before="python -m sglang.launch_server --model-path MODEL --cuda-graph-max-bs 32",
+        after="python -m sglang.launch_server --model-path MODEL --cuda-graph-bs 1 2 4 8 16 32 64 96 128",
+        page="serving",
+        needs=("sglang",),
+    ),
+    Action("Admit no more requests to a batch than the largest captured size has", page="serving"),
+)
+#: What they do about long prompts.
+CHUNKS: Final = (
+    Action(
+        "Read prompts in chunks beside decode: fewer tokens per pass make passes even",
+        before="vllm serve MODEL --max-num-batched-tokens 8192",
+        after="vllm serve MODEL --enable-chunked-prefill --max-num-batched-tokens 1024",
+        page="serving",
+        needs=("serves",),
+    ),
+    Action(
+        "Read prompts in chunks beside decode: fewer tokens per pass make passes even",
+        before="python -m sglang.launch_server --model-path MODEL --chunked-prefill-size 8192",
+        after="python -m sglang.launch_server --model-path MODEL --chunked-prefill-size 1024 --enable-mixed-chunk",
+        page="serving",
+        needs=("sglang",),
+    ),
+    Action("Read prompts on devices of their own, and decode on others", page="serving"),
+)
+#: What they do about passes with few tokens.
+LARGER_BATCHES: Final = (
+    Action(
+        "Let more requests into a pass, and send them at once",
+        before="vllm serve MODEL --max-num-seqs 8",
+        after="vllm serve MODEL --max-num-seqs 64",
+        page="serving",
+        needs=("serves",),
+    ),
+    Action(
+        "Let more requests into a pass, and send them at once",
+        before="python -m sglang.launch_server --model-path MODEL --max-running-requests 8",
+        after="python -m sglang.launch_server --model-path MODEL --max-running-requests 64",
+        page="serving",
+        needs=("sglang",),
+    ),
+    Action("With one user: take weights in FP8 or 4 bits, or speculative decoding", page="serving"),
+)
+#: What they do about experts with unlike numbers of tokens.
+BALANCE_EXPERTS: Final = (
+    Action(
+        "Place copies of the busiest experts, by the load that is served",
+        before="vllm serve MODEL --enable-expert-parallel",
+        after="vllm serve MODEL --enable-expert-parallel --enable-eplb",
+        page="serving",
+        needs=("serves",),
+    ),
+    Action(
+        "Place copies of the busiest experts, by the load that is served",
+        before="python -m sglang.launch_server --model-path MODEL --ep-size 8",
+        after="python -m sglang.launch_server --model-path MODEL --ep-size 8 --enable-eplb",
+        page="serving",
+        needs=("sglang",),
+    ),
+    Action("Train with a loss that balances experts, or route by their load", page="uneven-load", needs=("trains",)),
+)

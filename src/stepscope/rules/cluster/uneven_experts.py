@@ -1,0 +1,79 @@
+"""One rank's experts get more tokens than those of the others.
+
+## What it finds
+Ranks of a server, or of a training job that its ranges name passes of, whose experts take longer than those of other
+ranks, while attention and other multiplications take the same.
+
+## Why it matters
+Tokens are exchanged before and after the experts: all ranks wait for the one whose experts have most of them, in every
+layer.
+
+## How it decides
+Device time of experts per pass (`serving.expert_ns`) and of attention and other GEMMs (`serving.dense_ns`) are held
+against each other over all ranks, at least two. The longest of the former must be `min_ratio` times the mean, and
+experts `min_share` of a pass; the latter may differ by half of that excess at most, else the ranks have different work
+altogether (CLU005). The price is the longest less the mean: what even experts would take.
+
+## What to try
+Balance experts: place several copies of the busiest ones (EPLB), or place them anew by the load that is served.
+
+## Known limits
+Needs recordings of at least two ranks. How many tokens each expert got is not recorded. A slower device would show in
+attention and other multiplications, too, and is not this finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import mean
+
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.host_advice import BALANCE_EXPERTS
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.shared.serving import dense_ns, expert_ns, pass_ns
+
+#: Part of the experts' excess that other work may show.
+_ELSEWHERE = 0.5
+
+
+def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
+    """Compare the time of experts among ranks."""
+    experts = {rank: ns for rank, s in ranks.items() if (ns := s.maybe(expert_ns))}
+    if len(experts) < 2 or len(experts) < len(ranks):
+        return
+    usual = mean(experts.values())
+    slowest = max(experts, key=lambda rank: (experts[rank], -rank))
+    excess = experts[slowest] / usual - 1
+    dense = {rank: ranks[rank].maybe(dense_ns) or 0 for rank in experts}
+    lengths: list[int] = [ranks[rank].maybe(pass_ns) or 0 for rank in experts]
+    length = mean(lengths)
+    share = usual / length if length else 0.0
+    if excess + 1 < limits["min_ratio"] or share < limits["min_share"] or not min(dense.values()):
+        return
+    if dense[slowest] / mean(dense.values()) - 1 > _ELSEWHERE * excess:
+        return
+    yield Draft(
+        title="One rank's experts get more tokens than those of the others",
+        summary=f"Experts of rank {slowest} take {duration(experts[slowest])} per pass, {1 + excess:.2f} times the "
+        f"mean of {len(experts)} ranks, and {percent(share)} of a pass on average; attention and other multiplications "
+        f"take {dense[slowest] / mean(dense.values()):.2f} times their mean there.",
+        actions=BALANCE_EXPERTS,
+        cost_ns=round(experts[slowest] - usual),
+        confidence=0.75,
+        rows=tuple({"table": "serving_roles", "where": {"rank": rank, "role": "moe"}} for rank in sorted(experts)[:4]),
+        numbers={"ratio": 1 + excess, "share": share, **limits},
+        ranks=(slowest,),
+    )
+
+
+RULE = Rule(
+    "CLU010",
+    "uneven-experts",
+    thresholds=(
+        Threshold("min_ratio", 1.2, "ratio", "Routers balance within a tenth over a batch of usual size."),
+        Threshold("min_share", 0.1, "share", "Below, uneven experts cost less than two hundredths of a pass."),
+    ),
+    job_check=job_check,
+    reads=(expert_ns, dense_ns, pass_ns),
+)
