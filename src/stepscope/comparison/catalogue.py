@@ -17,6 +17,7 @@ from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES
 from stepscope.comparison.parts.overall import OVERALL
 from stepscope.comparison.parts.peak import MEMORY_PEAK
 from stepscope.comparison.parts.per_call import PER_CALL
+from stepscope.comparison.parts.served import SERVED_ROLES
 from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
@@ -29,7 +30,7 @@ from stepscope.comparison.steps.figures import LEFT_OUT, STEP_FIGURES
 from stepscope.comparison.sweep.tables import SWEEP, SWEEP_PARTS
 
 COMPARISON_TABLES: Final = (
-    STEP_FIGURES, LEFT_OUT, STEP_PARTS, STEP_PHASES, FINDINGS,
+    STEP_FIGURES, LEFT_OUT, STEP_PARTS, STEP_PHASES, SERVED_ROLES, FINDINGS,
     COMPUTE_CLASSES, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES, COMPUTE_OPERATORS,
     COMPUTE_CALLS, COMPUTE_KERNELS, KERNEL_SHAPES, KERNEL_TYPES, COMMUNICATION, EXPOSED_WORK,
     MEMORY, MEMORY_CALLS, MEMORY_PEAK,

@@ -37,6 +37,7 @@ from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_ta
 from stepscope.comparison.parts.part_sums import PartKey, part_sums, phase_sums
 from stepscope.comparison.parts.peak import MEMORY_PEAK, peak_sums, peak_table
 from stepscope.comparison.parts.per_call import PER_CALL, call_times, per_call_table
+from stepscope.comparison.parts.served import SERVED_ROLES, served_sums, served_table
 from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
@@ -59,7 +60,7 @@ Sides = tuple[ComparedSide, ComparedSide]
 
 #: Levels, and their tables beyond those of `overall`, which all comparisons have parts of.
 LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
-    "overall": ("step_parts", "step_phases", "compute_classes", "exposed_work", "overall"),
+    "overall": ("step_parts", "step_phases", "served_roles", "compute_classes", "exposed_work", "overall"),
     "operators": ("compute_operators", "compute_calls", "times_per_call"),
     "modules": ("compute_module_classes", "compute_modules"),
     "communication": ("communication",),
@@ -129,6 +130,8 @@ def level_tables(
         sums = _both(sides, ask, schema.name, lacking) if schema.name in wanted else None
         if sums is not None:
             tables[schema.name] = _exact(schema, sums, times)
+    if SERVED_ROLES.name in wanted and all(served := [served_sums(side) for side in sides]):
+        tables[SERVED_ROLES.name] = served_table(served[0], served[1])
     if OVERALL.name in wanted and all(side.unit in ("step", "window") for side in sides):
         tables[OVERALL.name] = overall_table(*(overall_sums(side) for side in sides))
     if sides[0].unit == sides[1].unit and sides[0].unit in ("step", "window"):

@@ -21,6 +21,7 @@ from stepscope.reports.compared.grids import (
 )
 from stepscope.reports.compared.level_grids import communication_grid, level_sections, per_call_grid
 from stepscope.reports.compared.rank_grids import rank_grids
+from stepscope.reports.compared.served_grid import served_grids
 from stepscope.reports.compared.steps_grid import steps_grid
 from stepscope.reports.text import visible
 
@@ -53,6 +54,7 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
         Section("By phase", phases_grid(comparison, scale), f"{per}; the rows add up"),
+        Section("Servers", served_grids(comparison), "device time of passes by role of kernels"),
         Section("Compute", split_grids(comparison, top, scale), f"{per}; the rows of each table add up to compute"),
         Section("Times per call", per_call_grid(comparison, top), "device time of one call, inner operators included"),
         Section("Communication", communication_grid(comparison, top), f"{per}; hidden behind compute or not"),
