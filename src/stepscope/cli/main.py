@@ -15,6 +15,7 @@ from stepscope.cli.cache import cache
 from stepscope.cli.command import Command, CommandGroup
 from stepscope.cli.comparing.baseline import baseline
 from stepscope.cli.comparing.compare import compare
+from stepscope.cli.comparing.serving import serving
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.guide import guide
@@ -48,7 +49,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, compare, view, rules, whatif, plan, guide, query, export, mcp, schema, demo, simulate, attach):
+for command in (
+    analyze, compare, view, rules, serving, whatif, plan, guide, query, export, mcp, schema, demo, simulate, attach,
+):  # fmt: skip
     app.command(cls=Command)(command)
 app.command(name="parse-ascend", cls=Command)(parse_ascend)
 # Options behind the program's name are the program's, also without `--`.

@@ -1,0 +1,95 @@
+"""``stepscope serving``: what a benchmark's latencies consist of, by a recording of the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stepscope.cli.options import NoCache, PathList, Run, Span, Store
+
+if TYPE_CHECKING:
+    from stepscope.analyses.serving.benchmark import Benchmark
+    from stepscope.model.table import Table
+
+Result = Annotated[
+    Path,
+    typer.Option("--benchmark", metavar="FILE", help="What vllm bench serve or SGLang's bench_serving wrote."),
+]
+Rank = Annotated[int | None, typer.Option("--rank", metavar="N", help="Passes of this rank.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+def serving(
+    paths: PathList,
+    benchmark: Result,
+    rank: Rank = None,
+    json: AsJson = False,
+    run: Run = None,
+    span: Span = None,
+    no_cache: NoCache = False,
+    store: Store = None,
+) -> None:
+    """Say what of a serving benchmark's TTFT, TPOT and ITL the passes of a recording explain."""
+    from stepscope.analyses.serving.benchmark import read_benchmark
+    from stepscope.analyses.serving.explained import explained
+    from stepscope.cli.opening import open_input
+    from stepscope.model.errors import MissingInputError, UserError
+    from stepscope.reports.selection import chosen_ranks
+
+    figures = read_benchmark(_text(benchmark), benchmark.name)
+    with open_input(paths, cache=not no_cache, store=store, run=run, span=span) as trace:
+        chosen = trace.ranks[0] if rank is None else chosen_ranks(trace, [rank])[0]
+        try:
+            table = explained(trace.rank(chosen), figures)
+        except MissingInputError as error:
+            raise UserError(error.message, hint=error.hint) from error
+        typer.echo(_json(table) if json else _page(table, figures), nl=json)
+
+
+def _text(path: Path) -> str:
+    """Content of the result.
+
+    Raises:
+        UserError: It can't be read.
+    """
+    from stepscope.model.errors import UserError
+
+    try:
+        if path.stat().st_size > 256 << 20:
+            raise UserError(f"{path} is too large for a benchmark's result", hint="write it without details")
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is no text"
+        raise UserError(f"{path} can't be read ({said})", hint="give a benchmark's JSON") from error
+
+
+def _json(table: Table) -> str:
+    import json
+
+    return json.dumps({"schema": "stepscope.serving/1", "served_latency": table.records()}, indent=1)
+
+
+def _page(table: Table, figures: Benchmark) -> str:
+    from stepscope.model.amounts import duration, percent
+
+    names = {"ttft": "TTFT, mean", "tpot": "TPOT, mean", "itl": "ITL, median", "itl p99": "ITL, 99th percentile"}
+    rows = table.records()
+    lines = [
+        f"{figures.requests:,} requests, {figures.input_tokens / figures.requests:,.0f} tokens of prompt and "
+        f"{figures.output_tokens / figures.requests:,.0f} of answer each"
+        + (f", up to {figures.concurrency:,} at a time" if figures.concurrency else "")
+        + (f"; {figures.accepted:.2f} tokens per verification" if figures.accepted else ""),
+    ]
+    for of in dict.fromkeys(row["of"] for row in rows):
+        mine = [row for row in rows if row["of"] == of]
+        lines += ["", f"{names[of]}: {duration(sum(row['time_ns'] for row in mine))}"]
+        for row in sorted(mine[:-1], key=lambda row: -row["time_ns"]) + mine[-1:]:
+            sign = "-" if row["time_ns"] < 0 else ""
+            share = percent(abs(row["share"]))
+            lines.append(f"  {row['part']:<22} {sign + duration(abs(row['time_ns'])):>10} {sign + share:>9}")
+    if not rows:
+        lines += ["", "Neither prompts nor answers of the recording can be held against its figures."]
+    lines += ["", "The passes are those of the recording; whether it ran under the benchmark's load no file tells."]
+    return "\n".join(lines) + "\n"
