@@ -61,10 +61,16 @@ def read_benchmark(text: str, name: str) -> Benchmark:
     requests, read, made = (int(_number(document, one) or 0) for one in _NEEDED)
     allowed = _number(document, "max_concurrency")
     return Benchmark(
-        requests, read, made, int(allowed) if allowed else None,
-        *(_ms(document, one) for one in ("mean_ttft_ms", "mean_tpot_ms", "median_itl_ms", "p99_itl_ms")),
-        _number(document, "spec_decode_acceptance_length") or _number(document, "accept_length"),
-    )  # fmt: skip
+        requests=requests,
+        input_tokens=read,
+        output_tokens=made,
+        concurrency=int(allowed) if allowed else None,
+        ttft=_ms(document, "mean_ttft_ms"),
+        tpot=_ms(document, "mean_tpot_ms"),
+        itl=_ms(document, "median_itl_ms"),
+        itl_p99=_ms(document, "p99_itl_ms"),
+        accepted=_number(document, "spec_decode_acceptance_length") or _number(document, "accept_length"),
+    )
 
 
 def _document(text: str, name: str) -> Mapping[str, Any]:
