@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from stepscope.analyses.steps.serving import SERVING
 
+from stepscope.analyses.serving.serving import SERVING
 from stepscope.analyses.steps.throughput import THROUGHPUT
 from stepscope.model.program import Program
 from stepscope.model.table import Table
@@ -15,6 +15,8 @@ from stepscope.reports.contents import Contents
 from stepscope.reports.sections.head import _passes, _read
 
 MS = 1_000_000
+#: What else a row of `serving` has, unknown but for occupancy, launches and graphs.
+REST = (*(None,) * 5, 1.0, *(None,) * 4, 1, 0, *(None,) * 5)
 
 
 def contents(tables: dict[str, Any], program: str | None = None, ranks: int = 0) -> Contents:
@@ -26,7 +28,7 @@ def contents(tables: dict[str, Any], program: str | None = None, ranks: int = 0)
 def said(*passes: tuple[int, str, int, int, int]) -> str:
     """Of passes given by start on the host, phase, requests, tokens and time on the device, in ms."""
     rows = [
-        (0, ts * MS, phase, requests, tokens, MS, device * MS, tokens / (device * 1e-3))
+        (0, ts * MS, phase, requests, tokens, MS, device * MS, tokens / (device * 1e-3), *REST)
         for ts, phase, requests, tokens, device in passes
     ]
     return _passes(contents({"serving": Table.from_rows(SERVING, rows)}))
@@ -56,7 +58,7 @@ def test_passes_of_another_kind_are_counted() -> None:
     ],
 )
 def test_where_passes_are_the_steps_their_length_is_the_step_s(source: str, expected: str) -> None:
-    rows = [(0, ts * MS, "decode", 64, 64, MS, 3 * MS, 0.0) for ts in (0, 9)]
+    rows = [(0, ts * MS, "decode", 64, 64, MS, 3 * MS, 0.0, *REST) for ts in (0, 9)]
     steps = [
         {"rank": 0, "device": 0, "step": step, "total_ns": ms * MS, "partial": False, "typical": step > 0,
          "source": source}
