@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from stepscope.model.errors import UserError
+from stepscope.planning.family.hub import completed
 
 #: Spellings of each figure, the own one first.
 SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
     "layers": ("layers", "num_hidden_layers", "num_layers", "n_layers", "n_layer"),
-    "hidden": ("hidden", "hidden_size", "d_model", "n_embd", "dim"),
+    "hidden": ("hidden", "hidden_size", "d_model", "n_embd", "n_embed", "dim"),
     "heads": ("heads", "num_attention_heads", "n_heads", "n_head", "attention_heads"),
     "kv_heads": (
         "kv_heads", "num_key_value_heads", "num_query_groups", "n_kv_heads", "num_kv_heads", "n_head_kv", "kv_n_heads",
@@ -61,6 +62,7 @@ def stated(document: Mapping[str, Any]) -> dict[str, Any]:
     attention = every.get("attn_config")
     if isinstance(attention, Mapping):
         every = {**attention, **every}
+    every = completed(every)
     found = {}
     for name, spellings in SPELLINGS.items():
         value = next((every[one] for one in spellings if every.get(one) is not None), None)
