@@ -1,4 +1,4 @@
-"""The command of the vendor's kernel profiler, for the launch that a finding names."""
+"""Findings about a kernel with counters, and the command of the vendor's kernel profiler for one that has none."""
 
 from __future__ import annotations
 
@@ -8,19 +8,56 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.model.amounts import percent
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.kernel_names.parse import is_whole_graph, parse
 from stepscope.model.program import Program
-from stepscope.rules.rule import Draft, Registered
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Registered
 from stepscope.signals import Signals
+from stepscope.signals.kernels.inspected import Inspected
 from stepscope.signals.shared.program import program
 
 #: Families whose findings are about single kernels.
 _FAMILIES: Final = ("kernels", "ascend")
 #: Tensile's names have hundreds of characters; so many tell a kernel from others.
 _LONGEST: Final = 80
+#: Launches that a finding shows.
+_EVENTS: Final = 20
+
+
+def about(
+    one: Inspected, title: str, seen: str, actions: tuple[Action, ...], confidence: float, limits: Limits,
+    **numbers: float,
+) -> Draft:  # fmt: skip
+    """What a kernel's counters show.
+
+    Args:
+        one: The kernel.
+        title: What is wrong.
+        seen: What was seen of it: the rest of the sentence about it.
+        actions: What to do.
+        confidence: As of a draft.
+        limits: The rule's thresholds.
+        numbers: What the counters say.
+    """
+    return Draft(
+        title=title,
+        summary=f"{one.short}, {percent(one.share)} of the step: {seen}.",
+        actions=actions,
+        taken_ns=one.ns_per_step,
+        confidence=confidence,
+        events=one.events[:_EVENTS],
+        rows=({"table": "kernels" if one.tool == "counters" else "inspected_kernels", "where": {"name": one.name}},),
+        numbers={
+            **{name: round(number, 4) for name, number in numbers.items()},
+            "share": round(one.share, 4),
+            **limits,
+        },
+        key=one.name,
+    )
 
 
 def command(registered: Registered, draft: Draft, signals: Signals) -> str:

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
+from stepscope.rules.inspecting import about
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.ascend import recorded
@@ -58,20 +59,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         if conflicts is None or conflicts < least or one.share < limits["min_share"]:
             continue
         what = "the cycles of its vector instructions wait" if on_npu else "its accesses to shared memory repeat others"
-        yield Draft(
-            title="Accesses to shared memory collide in its banks",
-            summary=f"{one.short}, {percent(one.share)} of the step: {percent(conflicts)} of {what} because of "
-            "conflicts.",
-            actions=(_PAD, _STRIDE),
-            taken_ns=one.ns_per_step,
-            confidence=0.7,
-            events=one.events[:20],
-            rows=(
-                {"table": "kernels" if one.tool == "counters" else "inspected_kernels", "where": {"name": one.name}},
-            ),
-            numbers={"bank_conflicts": round(conflicts, 4), "share": round(one.share, 4), **limits},
-            key=one.name,
-        )
+        yield about(
+            one, "Accesses to shared memory collide in its banks",
+            f"{percent(conflicts)} of {what} because of conflicts",
+            (_PAD, _STRIDE), 0.7, limits, bank_conflicts=conflicts,
+        )  # fmt: skip
 
 
 RULE = Rule(

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
+from stepscope.rules.inspecting import about
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.inspected import inspected
@@ -52,20 +53,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             continue
         if one.intensity < limits["min_intensity"]:
             continue
-        yield Draft(
-            title="Matrix kernels read their operands from memory, not L2",
-            summary=f"{one.short}, {percent(one.share)} of the step: {percent(hits)} of its requests hit L2, though "
-            f"each byte of its operands serves {one.intensity:,.0f} FLOPs, and loading is busy for {percent(busy)}.",
-            actions=(_ORDER,),
-            taken_ns=one.ns_per_step,
-            confidence=0.6,
-            events=one.events[:20],
-            rows=(
-                {"table": "kernels" if one.tool == "counters" else "inspected_kernels", "where": {"name": one.name}},
-            ),
-            numbers={"l2_hit_rate": round(hits, 4), "share": round(one.share, 4), **limits},
-            key=one.name,
-        )
+        yield about(
+            one, "Matrix kernels read their operands from memory, not L2",
+            f"{percent(hits)} of its requests hit L2, though each byte of its operands serves {one.intensity:,.0f} "
+            f"FLOPs, and loading is busy for {percent(busy)}",
+            (_ORDER,), 0.6, limits, l2_hit_rate=hits,
+        )  # fmt: skip
 
 
 RULE = Rule(

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
+from stepscope.rules.inspecting import about
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.inspected import Inspected, inspected
@@ -56,19 +57,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         what, number = ("registers", one.values.get("registers")) if limit == "limit_registers" else (
             "bytes of shared memory", one.values.get("shared_bytes"))  # fmt: skip
         each = "" if number is None else f" ({number:,.0f} {what} per {'thread' if what == 'registers' else 'block'})"
-        yield Draft(
-            title="Schedulers have no warp to issue from",
-            summary=f"{one.short}, {percent(one.share)} of the step: {one.values['eligible_warps']:.2f} warps per "
+        yield about(
+            one, "Schedulers have no warp to issue from",
+            f"{one.values['eligible_warps']:.2f} warps per "
             f"scheduler could issue on average, at an occupancy of {percent(one.values['occupancy'])}; "
-            f"{what.removeprefix('bytes of ')} limit it to {one.values[limit]:,.0f} blocks per SM{each}.",
-            actions=(_REGISTERS, _SHARED) if limit == "limit_registers" else (_SHARED, _REGISTERS),
-            taken_ns=one.ns_per_step,
-            confidence=0.6,
-            events=one.events[:20],
-            rows=({"table": "inspected_kernels", "where": {"name": one.name}},),
-            numbers={"share": round(one.share, 4), **limits},
-            key=one.name,
-        )
+            f"{what.removeprefix('bytes of ')} limit it to {one.values[limit]:,.0f} blocks per SM{each}",
+            (_REGISTERS, _SHARED) if limit == "limit_registers" else (_SHARED, _REGISTERS), 0.6, limits,
+        )  # fmt: skip
 
 
 def _limit(one: Inspected, limits: Limits) -> str:

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
+from stepscope.rules.inspecting import about
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.inspected import Inspected, inspected
@@ -51,16 +52,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     for one in s(inspected):
         seen = _seen(one, limits) if one.share >= limits["min_share"] else ""
         if seen:
-            yield Draft(
-                title="Warps fetch more of the memory than they use",
-                summary=f"{one.short}, {percent(one.share)} of the step: {seen}.",
-                actions=(_COALESCE, _CONTIGUOUS),
-                taken_ns=one.ns_per_step,
-                confidence=0.7,
-                events=one.events[:20],
-                rows=({"table": "inspected_kernels", "where": {"name": one.name}},),
-                numbers={"share": round(one.share, 4), **limits},
-                key=one.name,
+            yield about(
+                one, "Warps fetch more of the memory than they use", seen, (_COALESCE, _CONTIGUOUS), 0.7, limits
             )
 
 
