@@ -14,10 +14,10 @@ import time
 from collections.abc import Container
 from typing import Final
 
-#: Seconds in which a command that lives says so again after a signal; what is silent for so long is held.
-SILENT_S: Final = 0.8
-#: Seconds between two such words.
+#: Seconds between two words of a command that it lives, after a signal.
 _BEAT_S: Final = 0.1
+#: What is silent for so many times that is held. Counted, since on a busy machine both are late.
+_SILENT: Final = 8
 #: Seconds in which it has removed what is unfinished and ended its workers.
 _MOST_S: Final = 10.0
 _BEAT: Final = b"\0"
@@ -83,21 +83,21 @@ def _watch(from_command: int, to_command: int, ends: Container[int]) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):  # whoever reads the command's output waits for the command alone
             os.dup2(nothing, stream)
-        until: float | None = None
-        latest = 0.0
+        until, silent = None, 0
         while True:
-            wait = None if until is None else max(0.0, min(until, latest + SILENT_S) - time.monotonic())
-            ready, _, _ = select.select([from_command], [], [], wait)
-            if not ready:
+            ready, _, _ = select.select([from_command], [], [], None if until is None else _BEAT_S)
+            silent = 0 if ready else silent + 1
+            if until is not None and (silent >= _SILENT or time.monotonic() > until):
                 if os.getppid() == command:
                     os.kill(command, signal.SIGKILL)
                 return
+            if not ready:
+                continue
             if not (told := os.read(from_command, 512)):
                 return
-            latest = time.monotonic()
             for number in told:
                 if number in ends and until is None:
-                    until = latest + _MOST_S
+                    until = time.monotonic() + _MOST_S
                 if number:
                     os.write(to_command, bytes([number]))
     finally:
