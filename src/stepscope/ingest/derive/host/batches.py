@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -86,12 +85,6 @@ class HostBatch:
                 rows = {name: np.append(values, points[name]) for name, values in rows.items()}
         order = order[ascending(rows["track"][order])]
         return cls(events=events, event=order, **{name: values[order] for name, values in rows.items()})
-
-    @property
-    def threads(self) -> list[tuple[int, int]]:
-        """First position and end position of each thread."""
-        edges = (np.flatnonzero(np.diff(self.track)) + 1).tolist()
-        return list(pairwise([0, *edges, self.id.size])) if self.id.size else []
 
     def values(self, name: str, rows: NDArray[np.int64], missing: int = 0) -> NDArray[Any]:
         """A column of `events` for rows that are events; `missing` replaces nulls."""

@@ -138,31 +138,22 @@ def _joined(parts: list[Hosts], steps: FoundSteps) -> Hosts:
 
 def _nest(batch: HostBatch, steps: FoundSteps) -> tuple[Surroundings, int]:
     """Nest the threads of a batch; also returns the number of events clipped to their parent."""
-    n = batch.id.size
-    depth = np.zeros(n, dtype=np.int32)
-    parent = np.full(n, -1, dtype=np.int64)
-    clipped = 0
-    for low, high in batch.threads:
-        ts = batch.ts[low:high]
-        nesting = _nest_thread(ts, ts + batch.dur[low:high], batch.role[low:high] == FRAME)
-        depth[low:high] = nesting.depth
-        parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
-        clipped += nesting.clipped
-    op, module = (nearest(batch.role == role, depth, parent) for role in (OP, MODULE))
-    return Surroundings(depth, parent, op, module, steps.at(batch.ts)), clipped
+    found = _nested(batch.track, batch.ts, batch.ts + batch.dur, batch.role == FRAME)
+    op, module = (nearest(batch.role == role, found.depth, found.parent) for role in (OP, MODULE))
+    return Surroundings(found.depth, found.parent, op, module, steps.at(batch.ts)), found.clipped
 
 
-def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
-    """Nest one thread; a Python frame ends where an event starts that lies mostly after the frame's end.
+def _nested(track: NDArray[np.int32], ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
+    """Nest threads; a Python frame ends where an event starts that lies mostly after the frame's end.
 
     A function that opens a context (`__enter__` of an annotation) returns while the context goes on: the context is
     neither its child nor that of enclosing functions that return as well.
     """
-    nesting = nest(ts, end)
+    nesting = nest(ts, end, track)
     if not is_frame.any():
         return nesting
     opened = np.flatnonzero(~is_frame & (end - nesting.end > nesting.end - ts))
-    opened = opened[is_frame[nesting.parent[opened]]]
+    opened = opened[(nesting.parent[opened] >= 0) & is_frame[nesting.parent[opened]]]
     if not opened.size:
         return nesting
     end = end.copy()
@@ -173,7 +164,7 @@ def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
         going = (frame >= 0) & is_frame[frame]
         going[going] = end[frame[going]] < end[context[going]]
         frame, context = frame[going], context[going]
-    return nest(ts, end)
+    return nest(ts, end, track)
 
 
 def _owned(batch: HostBatch, around: Surroundings, kind: int) -> pa.Table:
@@ -194,9 +185,7 @@ def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_], st
 
 def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool_], steps: FoundSteps) -> pa.Table:
     """The wanted events in stored form, by thread and time, with their enclosing events."""
-    by_time = np.concatenate(
-        [low + np.argsort(batch.ts[low:high], kind="stable") for low, high in batch.threads] or [np.zeros(0, np.int64)]
-    )
+    by_time = np.lexsort((batch.ts, batch.track))
     chosen = by_time[(wanted & (batch.kind == EVENT))[by_time]]
     staged = batch.events.select(_STAGED).take(pa.array(batch.event[chosen]))
     parent, step = around.parent[chosen], around.step[chosen]
