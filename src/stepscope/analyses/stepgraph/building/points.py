@@ -103,30 +103,30 @@ def _same_thread(track: NDArray[np.int32]) -> NDArray[np.int64]:
 def _after_turns(points: Points, threads: Threads) -> Points:
     """Let a point come after the moment at which another thread stopped, where that one had its turn before."""
     turns = threads.handoffs
-    for track in np.unique(turns.target).tolist():
-        own = np.flatnonzero(points.track == track)
-        mine = np.flatnonzero(turns.target == track)
+    if not turns.target.size:
+        return points
+    # A thread stops at a point of what is called, or of a turn.
+    stops = np.maximum.accumulate(np.where(points.kind < TAKEN, np.arange(points.kind.size), -1))
+    order = np.argsort(turns.target, kind="stable")
+    tracks, groups = np.unique(turns.target[order], return_index=True)
+    for track, mine in zip(tracks.tolist(), np.split(order, groups[1:]), strict=True):
+        low, high = _of_track(points, track)
         # What begins there is the moment at which the thread went on; what is called ends after that.
-        at = points.at[own] - (points.kind[own] < TAKEN)
-        first = np.searchsorted(at, turns.resumed[mine], side="left")
-        held = first < own.size
-        for one, source, stopped in zip(
-            own[first[held]].tolist(),
-            turns.source[mine][held].tolist(),
-            turns.stopped[mine][held].tolist(),
-            strict=True,
-        ):
-            points.previous[one] = _yield_point(points, source, stopped)
+        at = points.at[low:high] - (points.kind[low:high] < TAKEN)
+        first = low + np.searchsorted(at, turns.resumed[mine], side="left")
+        held = first < high
+        sources, stopped = turns.source[mine][held].tolist(), turns.stopped[mine][held].tolist()
+        for one, source, moment in zip(first[held].tolist(), sources, stopped, strict=True):
+            start, end = _of_track(points, source)
+            last = start + int(np.searchsorted(points.at[start:end], moment, side="right")) - 1
+            points.previous[one] = stops[last]
     return points
 
 
-def _yield_point(points: Points, track: int, at: int) -> int:
-    low = int(np.searchsorted(points.track, track, side="left"))
-    high = int(np.searchsorted(points.track, track, side="right"))
-    last = low + int(np.searchsorted(points.at[low:high], at, side="right")) - 1
-    while points.kind[last] >= TAKEN:
-        last -= 1
-    return last
+def _of_track(points: Points, track: int) -> tuple[int, int]:
+    """Where the points of a thread start and end."""
+    low, high = (int(np.searchsorted(points.track, track, side=side)) for side in ("left", "right"))
+    return low, high
 
 
 def activity_points(points: Points, calls: GraphCalls, activities: GraphActivities) -> NDArray[np.int64]:

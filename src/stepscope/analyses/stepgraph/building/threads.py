@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,12 @@ from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals, Times
+from stepscope.model.intervals import Intervals, Times, distinct
 from stepscope.model.trace import Trace
 
 #: A thread that works while others do for more than this share of its time does not take turns with them.
 CONCURRENT = 0.2
+_NONE: Final = np.zeros(0, np.int64)
 
 #: A thread is at work in what it does last of all: what encloses that may only wait for another thread. A collection
 #: stops every thread, whichever it is recorded on.
@@ -120,18 +122,25 @@ def _innermost(track: NDArray[np.int32], starts: Times, ends: Times) -> Work:
         return {}
     alone = np.append((track[1:] != track[:-1]) | (starts[1:] >= ends[:-1]), True)
     track, starts, ends = track[alone], starts[alone], ends[alone]
-    return {int(one): (starts[track == one], ends[track == one]) for one in np.unique(track)}
+    threads, first = np.unique(track, return_index=True)
+    parts = zip(np.split(starts, first[1:]), np.split(ends, first[1:]), strict=True)
+    return dict(zip(threads.tolist(), parts, strict=True))
 
 
 def _taking_turns(work: Work, main: int) -> frozenset[int]:
     """The main thread and those that hardly ever run at the same time as another of them, the busiest first."""
-    woven = [main]
-    busy = Intervals.union_of(*work[main]) if main in work else Intervals.empty()
-    own = {track: Intervals.union_of(*busy) for track, busy in work.items() if track != main}
-    for track in sorted(own, key=lambda track: (-own[track].total, track)):
-        if (own[track] & busy).total <= CONCURRENT * own[track].total:
-            woven.append(track)
-            busy = busy | own[track]
+    busy = {track: Intervals.union_of(*one) for track, one in work.items()}
+    cuts = distinct(np.concatenate([edges for one in busy.values() for edges in (one.starts, one.ends)] or [_NONE]))
+    # Of each stretch between two neighbouring cuts, whether one of the chosen threads runs all the time.
+    length, taken = np.diff(cuts), np.zeros(cuts.size, np.bool_)
+    woven = {main}
+    for track in sorted(busy, key=lambda track: (track != main, -busy[track].total, track)):
+        first, stop = (np.searchsorted(cuts, edges) for edges in (busy[track].starts, busy[track].ends))
+        number = stop - first
+        own = np.repeat(stop - np.cumsum(number), number) + np.arange(number.sum())
+        if track == main or length[own[taken[own]]].sum() <= CONCURRENT * busy[track].total:
+            woven.add(track)
+            taken[own] = True
     return frozenset(woven)
 
 
