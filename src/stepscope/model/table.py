@@ -103,7 +103,9 @@ class Table(Shown):
 
     def json_rows(self) -> list[list[Any]]:
         """All rows as JSON values: infinity and NaN, which JSON lacks, are null."""
-        return [[_finite(value) for value in row] for row in self.rows()]
+        columns = [self.arrow[name] for name in self.schema.names]
+        lists = [_finite(one.to_pylist()) if pa.types.is_floating(one.type) else one.to_pylist() for one in columns]
+        return list(map(list, zip(*lists, strict=True)))
 
     def to_json(self) -> dict[str, Any]:
         """Description, columns and rows as JSON values."""
@@ -143,8 +145,8 @@ class Table(Shown):
         return f"Table({self.schema.name!r}, {len(self)} rows: {', '.join(self.schema.names)})"
 
 
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _finite(values: list[float | None]) -> list[float | None]:
+    return [None if value is None or not math.isfinite(value) else value for value in values]
 
 
 def _need(library: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from stepscope.model.place import Place
 from stepscope.model.table import Table
@@ -89,5 +89,4 @@ def _missing(one: Abstention) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _dumps(value: Any) -> str:
-    return json.dumps(value, allow_nan=False, default=str)
+_dumps: Final = json.JSONEncoder(allow_nan=False, default=str).encode

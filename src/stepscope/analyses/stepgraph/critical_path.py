@@ -5,6 +5,8 @@ Work that is not on the chain overlaps with it, and costs nothing.
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,16 +60,19 @@ def critical_path(trace: Trace) -> Table:
 
 def _rows(rank: int, step: NDArray[np.int32], took: Times, label: list[Label]) -> list[tuple[object, ...]]:
     """Sums by step and label, and by label alone; the longest first."""
-    sums: dict[tuple[int | None, Label], list[int]] = {}
-    totals: dict[int | None, int] = {}
+    found: dict[tuple[int, Label], list[int]] = defaultdict(lambda: [0, 0])
     for number, ns_, what in zip(step.tolist(), took.tolist(), label, strict=True):
-        if not ns_:
-            continue
-        for key in (number, None):
-            row = sums.setdefault((key, what), [0, 0])
+        if ns_:
+            row = found[number, what]
             row[0] += ns_
             row[1] += 1
-            totals[key] = totals.get(key, 0) + ns_
+    sums: dict[tuple[int | None, Label], list[int]] = defaultdict(lambda: [0, 0])
+    totals: dict[int | None, int] = defaultdict(int)
+    for (number, what), (total, segments) in found.items():
+        for key in (number, None):
+            sums[key, what][0] += total
+            sums[key, what][1] += segments
+            totals[key] += total
     order = sorted(sums, key=lambda key: (key[0] is None, key[0] or 0, -sums[key][0], key[1][0], key[1][1] or ""))
     return [
         (rank, number, *what, sums[number, what][0], sums[number, what][0] / totals[number], sums[number, what][1])

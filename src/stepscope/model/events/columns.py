@@ -30,6 +30,7 @@ _SPANS: Final = {
     "name": "name_id",
     "category": code("category", CATEGORIES),
     "step": "coalesce(step, -1)",
+    "parent": "coalesce(parent, -1)::INTEGER",
 }
 
 
@@ -40,21 +41,16 @@ class _Column:
     name: str
 
     def __call__(self, trace: Trace) -> NDArray[Any]:
-        return _read(trace, _SPANS[self.name])
+        whole = trace.whole
+        if whole is trace:
+            return trace.columns(f"SELECT {_SPANS[self.name]} AS one FROM spans")["one"]
+        found: NDArray[Any] = whole.once(self)[trace.once(_kept)]
+        return found
 
 
-def _read(trace: Trace, expression: str) -> NDArray[Any]:
-    """Evaluate an SQL expression per event, in storage order.
-
-    Rows of a narrowed trace come from a query with joins, in no fixed order, so they are put into that of the whole.
-    """
-    whole = trace.whole
-    if whole is trace:
-        return trace.columns(f"SELECT {expression} AS one FROM spans")["one"]
-    found = trace.columns(f"SELECT {expression} AS one, id::INTEGER AS id FROM spans")
-    at = Spans(whole).rows(found["id"])
-    one = found["one"]
-    return one if bool((at[1:] > at[:-1]).all()) else one[np.argsort(at)]
+def _kept(trace: Trace) -> Rows:
+    """Where the events of a narrowed trace stand in the whole one, int32[n] ascending."""
+    return np.sort(Spans(trace.whole).rows(trace.columns("SELECT id::INTEGER AS id FROM spans")["id"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,8 +127,7 @@ def _rows(trace: Trace) -> Rows:
 
 
 def _around(trace: Trace) -> Rows:
-    spans = Spans(trace)
-    return spans.rows(_read(trace, "coalesce(parent, -1)::INTEGER"))
+    return Spans(trace).rows(trace.once(_Column("parent")))
 
 
 def names_by_id(trace: Trace) -> dict[int, str]:

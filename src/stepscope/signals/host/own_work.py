@@ -14,7 +14,7 @@ from stepscope.analyses.shared import host_states as states
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Ids, Spans, names_by_id
+from stepscope.model.events.columns import Ids, Spans, named, names_by_id
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.host import idle, line
 from stepscope.signals.host.samples import Sampled, sampled
@@ -113,8 +113,7 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
         return Doing(found)
     least = max(int(_LEAST * found.total), 1)
     at = np.flatnonzero(spans.of(*categories) & (spans.dur >= least) & (spans.track == _main(s)))
-    kept = np.array([not _PASSING.search(names[one]) for one in spans.name[at].tolist()], np.bool_)
-    at = at[kept]
+    at = at[~named(s.trace, _PASSING.search)[at]]
     if not at.size:
         return Doing(found)
     at = at[np.lexsort((spans.id[at], -spans.dur[at], spans.ts[at]))]
