@@ -1,7 +1,7 @@
 """Pictures of the page for the documentation: `python -m bench.pictures [NAME...]` writes `docs/images`.
 
-Each is 1280 by 800 pixels, of a real recording beside the checkout; that of a pipeline is simulated, since none is
-recorded with all its stages. It needs Chromium; what is drawn depends on its fonts.
+Each is 1280 by 800 pixels, or as its name says (`SIZES`), of a real recording beside the checkout; that of a pipeline
+is simulated, since none is recorded with all its stages. It needs Chromium; what is drawn depends on its fonts.
 """
 
 from __future__ import annotations
@@ -18,15 +18,26 @@ from stepscope.simulate import SimJob, simulate
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = ROOT / "docs" / "images"
 SHARED: Final = ROOT.parent / "shared" / "traces"
+#: Width and height by how a picture's name ends.
+SIZES: Final = {"wide": (1920, 1080), "phone": (390, 844), "": (1280, 800)}
+#: The step without the wait of the first finding, and with convolutions in half the time.
+WITHOUT_WAIT: Final = '#/whatif?findings=DAT001&factors={"kernel:convolution":0.5}'
 #: Places of the page and colour schemes, by picture, and the recording: the training of a ResNet whose loader has no
 #: workers, a forward pass of a BERT model, a recommendation model on eight GPUs, the memory of a training.
 RECORDED: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "kineto/v100_resnet50_workers0": {
         "overview": ("#/overview", "light"),
+        "overview-wide": ("#/overview", "dark"),
+        "overview-phone": ("#/overview", "light"),
+        "timeline": ("#/timeline", "light"),
+        "timeline-wide": ("#/timeline", "dark"),
+        "timeline-phone": ("#/timeline", "light"),
+        "whatif": (WITHOUT_WAIT, "light"),
+        "whatif-wide": (WITHOUT_WAIT, "dark"),
+        "whatif-phone": (WITHOUT_WAIT, "light"),
         "transfers": ("#/transfers", "light"),
     },
     "kineto/h100_bert_small": {
-        "timeline": ("#/timeline", "light"),
         "kernels": ("#/kernels", "light"),
         "roofline": ("#/roofline", "light"),
         "operators": ("#/operators", "light"),
@@ -61,7 +72,7 @@ def main() -> None:
     """Write all pictures."""
     sys.path[:0] = [str(ROOT / "tests")]
     import browser
-    from web.pages import opened
+    from web.pages import READY
     from web.serving import compared, viewed
 
     program = browser.found()
@@ -85,7 +96,12 @@ def main() -> None:
                     continue
                 with serve() as address:
                     for picture, (place, scheme) in asked.items():
-                        page = opened(running, address, place, scheme)
+                        size = next(size for end, size in SIZES.items() if picture.endswith(end))
+                        page = running.page(address + place, size[0], scheme, size[1])
+                        page.eventually(READY, 60)
+                        if place == "#/timeline":
+                            page.eventually("window.stepscopeTimeline?.places.value.length > 0", 60)
+                            page.run("stepscopeTimeline.showFinding(0)")
                         page.run("new Promise(resolve => setTimeout(resolve, 800))")
                         (FOLDER / f"{picture}.png").write_bytes(page.picture())
                         page.close()

@@ -80,6 +80,11 @@ def test_the_tab_shows_every_recording(chromium: browser.Browser, board: str) ->
     page.eventually(f"{FRAME}?.querySelector('main h1')?.textContent === 'older/trace.json'", 60)
     page.run(f"({FRAME}).defaultView.location.hash = '#/timeline'")
     page.eventually(f"!!{FRAME}?.querySelector('.tl canvas')", 6)
+    # The address of a frame is not seen: the place is there again when it is loaded anew.
+    page.eventually(f"{FRAME}?.defaultView.location.hash.startsWith('#/timeline')")
+    page.run(f"({FRAME}).defaultView.location.replace(({FRAME}).defaultView.location.pathname)")
+    page.eventually(f"{FRAME}?.defaultView.location.hash.startsWith('#/timeline?exact=1')", 60)
+    page.run(f"({FRAME}).defaultView.location.hash = '#/timeline'")
     choose("<b>broken")
     page.eventually(f"{FRAME}?.querySelector('[role=alert]')?.textContent.includes('is text that is no recording')", 60)
     assert page.run(f"{FRAME}.defaultView.location.hash") == "#/timeline"

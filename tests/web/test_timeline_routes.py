@@ -52,6 +52,14 @@ def test_tracks_come_in_the_order_of_the_layers(client: TestClient) -> None:
     assert (found["first"], found["last"], found["aligned"]) == (0, 10_000, "clock")
 
 
+def test_where_the_devices_work_is_told_beside_the_whole(client: TestClient) -> None:
+    found = asked(client, "")
+    assert found["busy"] == [2_000, 7_000]
+    facts = Facts()
+    facts.host("op", "aten::mm", 0, 900)
+    assert Timeline(facts.trace()).to_json()["busy"] is None
+
+
 def test_a_tile_has_the_events_of_its_range(client: TestClient) -> None:
     index = track(client, "Device 0")
     answer = client.get(f"/api/timeline/tiles?level=4&tile=0&tracks={index}")

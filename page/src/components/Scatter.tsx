@@ -34,6 +34,8 @@ export function Scatter({ title, points, groups, xUnit, yUnit, roofs }: ScatterP
   const ridges = roofs.map((roof) => roof.level / roof.slope);
   const x = axis(Math.min(...xs, ...ridges.map((ridge) => ridge / 10)), Math.max(...xs, ...ridges.map((ridge) => ridge * 10)), LEFT, WIDTH - 30);
   const y = axis(Math.min(...ys), Math.max(...ys, ...roofs.map((roof) => roof.level * 1.2)), HEIGHT - BELOW, 12);
+  // Of roofs close to each other, the lower one is named below its line.
+  const crowded = (roof: Roof) => roofs.some((other) => other.level > roof.level && y.at(roof.level) - y.at(other.level) < 18);
   const largest = Math.max(...points.map((point) => point.weight), 1);
   const named = labelled(points, (point) => [x.at(point.x), y.at(point.y)]);
   const write = (value: number, unit: string) => (unit === "FLOP/byte" ? String(Number(value.toPrecision(3))) : quantity(value, unit));
@@ -50,7 +52,7 @@ export function Scatter({ title, points, groups, xUnit, yUnit, roofs }: ScatterP
         {roofs.map((roof, i) => (
           <g class={i ? "lesser-roof" : ""}>
             <polyline class="roof" points={[[x.low, x.low * roof.slope], [roof.level / roof.slope, roof.level], [x.high, roof.level]].map(([a, b]) => `${x.at(a!)},${Math.min(HEIGHT - BELOW, y.at(b!))}`).join(" ")} />
-            <text class="roof" x={WIDTH - 34} y={y.at(roof.level) - 5} text-anchor="end">{roof.label}</text>
+            <text class="roof" x={WIDTH - 34} y={y.at(roof.level) + (crowded(roof) ? 13 : -5)} text-anchor="end">{roof.label}</text>
           </g>
         ))}
         {points.map((point) => (

@@ -27,6 +27,8 @@ interface Node {
 const MANY = 3;
 /** Rows below this share are shown when asked for. */
 const LITTLE = 0.0005;
+/** But not where they take this share of the host. */
+const OF_HOST = 0.01;
 
 /** The tree of modules and annotations: host and device time of each. */
 export function Modules({ report, params }: PageProps) {
@@ -61,7 +63,7 @@ function Tree({ rank }: { rank: number }) {
   const open = (node: Node) => (node.alike === 1) !== turned.value.has(node.path);
   const shareOf = (node: Node) => (device ? node.device / device : node.total / (host || 1));
   const all = listed(roots, open);
-  const shown = every.value ? all : all.filter((node) => shareOf(node) >= LITTLE || (device > 0 && node.total >= LITTLE * host));
+  const shown = every.value ? all : all.filter((node) => shareOf(node) >= LITTLE || (device > 0 && node.total >= OF_HOST * host));
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label="Modules">
       <table class="grid tree">
@@ -91,7 +93,7 @@ function Tree({ rank }: { rank: number }) {
           })}
         </tbody>
       </table>
-      {all.length > shown.length || every.value ? <p><button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>{every.value ? "Leave out what takes less than 0.05 %" : `${all.length - shown.length} that take less than 0.05 %`}</button></p> : null}
+      {all.length > shown.length || every.value ? <p><button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>{every.value ? "Leave out what takes nearly nothing" : `${all.length - shown.length} that take nearly nothing`}</button></p> : null}
     </div>
   );
 }

@@ -130,7 +130,7 @@ function PartRow({ part, changes, factor, overlap }: { part: Part; changes: Chan
       ) : (
         <label><input type="checkbox" checked={now === 0} onChange={(event) => factor(event.currentTarget.checked ? 0 : 1)} /> none</label>
       )}
-      {overlapped_ns === null ? null : <label><input type="checkbox" checked={changes.overlap.includes(subject)} onChange={(event) => overlap(event.currentTarget.checked)} /> overlapped<small> saves {duration(overlapped_ns)}</small></label>}
+      {overlapped_ns === null ? null : <label class="over"><input type="checkbox" checked={changes.overlap.includes(subject)} onChange={(event) => overlap(event.currentTarget.checked)} /> overlapped<small> saves {duration(overlapped_ns)}</small></label>}
       {removed_ns === null ? null : <small>at most {duration(removed_ns)}</small>}
     </div>
   );
