@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from stepscope.model.amounts import duration
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.planning.api import plan
 from stepscope.planning.machine.spelling import platform
 from stepscope.planning.planned import Planned
+from stepscope.planning.recording.batch import recorded_batch
 from stepscope.planning.recording.calibrate import calibrated
 from stepscope.planning.recording.job import recorded_job
+from stepscope.planning.recording.remarks import given_by_recording, remarks
 
 
 def from_recording(
@@ -51,39 +52,8 @@ def from_recording(
     except UserError as error:
         where = replace(where, taken=(error.message,))
     number = devices or job.devices
-    found = plan(model, devices=number, device=where, top=top, machine=machine, shape=shape, **choices)
-    return replace(found, remarks=_remarks(found, job.groups, job.words, number, model, where, machine, shape))
-
-
-def _remarks(
-    found: Planned,
-    groups: Mapping[str, int],
-    words: str,
-    devices: int,
-    model: str,
-    where: Any,
-    machine: Mapping[str, float | None],
-    shape: Mapping[str, bool | None],
-) -> tuple[str, ...]:
-    """What the recorded layout takes in the plan's terms, beside the best plan."""
-    if not groups or not found.plans:
-        return ()
-    best = found.plans[0]
-    said = [f"the recording shows {words} on {devices} devices"]
-    if groups.get("pp", 1) > 1 and best.layout.pp == 1:
-        said.append("the job needs no pipeline: without stages the model fits, and no stage waits for another")
-    fixed = {
-        "tp": 1,
-        "pp": 1,
-        "micro_batch": 1,
-        **{name: groups[name] for name in ("tp", "pp", "cp") if name in groups},
-    }
-    kept = {name: best_value for name, best_value in found.request.fixed.items() if name in ("seq", "global_batch")}
-    try:
-        same = plan(model, devices=devices, device=where, machine=machine, shape=shape, zero=1, **{**kept, **fixed})
-    except UserError:
-        return tuple(said)
-    times = same.plans[0].step_ns / best.step_ns
-    step = duration(same.plans[0].step_ns)
-    said.append(f"that layout with micro-batch 1 would take {step} per step, {times:.2f} times the best")
-    return tuple(said)
+    batch = recorded_batch(trace)
+    told = given_by_recording(batch, job, number, choices)
+    ask: dict[str, Any] = {"model": model, "devices": number, "device": where, "machine": machine, "shape": shape}
+    found = plan(**ask, top=top, **{**choices, **told})
+    return replace(found, remarks=remarks(found, job, batch, ask))

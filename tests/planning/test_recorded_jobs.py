@@ -1,0 +1,58 @@
+"""What a recording tells a plan of its batch, and what the plan says of it."""
+
+from __future__ import annotations
+
+from stepscope.model.trace import Trace
+from stepscope.planning.recording.batch import RecordedBatch, recorded_batch
+from stepscope.planning.recording.job import RecordedJob
+from stepscope.planning.recording.planning import from_recording
+from stepscope.planning.recording.remarks import given_by_recording
+from support import Facts
+
+
+def training(calls: int = 1, recomputes: bool = False, rows: int = 2) -> Trace:
+    """Two steps on an H100 whose forward passes read so many rows of 4,096 tokens."""
+    facts = Facts()
+    facts.row("devices", device=0, name="NVIDIA H100 80GB HBM3", used=True)
+    for i in range(2):
+        at = i * 10_000_000
+        facts.step(i, at, 9_000_000)
+        for call in range(calls):
+            op = facts.host("op", "aten::embedding", at + 1_000 + call * 100_000, 5_000)
+            facts.row("op_inputs", event=op, shapes=f"[[128256, 4096], [{rows}, 4096]]", dtypes='["float", "long"]')
+            facts.host("op", "aten::_flash_attention_forward", at + 10_000 + call * 100_000, 5_000)
+            facts.kernel("sgemm", at + 100_000 + call * 100_000, 50_000, launch=(at + 11_000 + call * 100_000, 500))
+        facts.host("annotation", "backward", at + 1_000_000, 500_000)
+        facts.host("op", "aten::mm", at + 1_010_000, 300_000)
+        facts.kernel("sgemm", at + 1_100_000, 500_000, launch=(at + 1_020_000, 500))
+        if recomputes:
+            name = "torch/utils/checkpoint.py(1500): recompute_fn"
+            facts.host("python", name, at + 1_400_000, 90_000)
+            facts.kernel("sgemm", at + 1_700_000, 50_000, launch=(at + 1_410_000, 500))
+    return facts.trace()
+
+
+def test_batch_and_recomputation_are_those_of_shapes_and_functions() -> None:
+    assert recorded_batch(training()) == RecordedBatch(2, 4096, 1, False)
+    assert recorded_batch(training(calls=4, recomputes=True)) == RecordedBatch(2, 4096, 4, True)
+    facts = Facts()
+    facts.kernel("sgemm", 0, 100)
+    assert recorded_batch(facts.trace()) == RecordedBatch()
+
+
+def test_what_is_asked_for_counts_before_what_was_recorded() -> None:
+    batch, job = RecordedBatch(2, 2048, 4), RecordedJob(16, "H100", {"tp": 2, "cp": 2})
+    assert given_by_recording(batch, job, 16, {}) == {"seq": 4096, "global_batch": 32}
+    assert given_by_recording(batch, job, 16, {"seq": 8192, "global_batch": 64}) == {}
+    assert given_by_recording(batch, RecordedJob(16, "", {"tp": 3}), 16, {}) == {"seq": 2048}
+    assert given_by_recording(RecordedBatch(), job, 16, {}) == {}
+
+
+def test_a_plan_says_what_a_larger_batch_and_less_recomputation_would_bring() -> None:
+    found = from_recording(training(recomputes=True), "qwen3-0.6b", 1, None, 3, {}, {}, {})
+    said = "\n".join(found.remarks)
+    assert "forward passes of 2 x 4,096 tokens" in said
+    assert "computes activations again" in said
+    assert "a micro-batch of 4 instead" in said
+    assert "no recomputation instead" in said
+    assert (found.request.fixed["seq"], found.request.fixed["global_batch"]) == (4096, 2)
