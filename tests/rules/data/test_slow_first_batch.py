@@ -8,6 +8,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.engine import NO_REMEDY, diagnose
 from stepscope.signals.data import data
 from stepscope.signals.host import one_time
+from stepscope.signals.shared import idleness, job
 from support import Facts
 
 MS = 1_000_000
@@ -75,6 +76,18 @@ def test_a_lone_wait_must_be_long_and_dwarf_the_batch() -> None:
     assert len(drafts("DAT002", alone(100))) == 1
     assert drafts("DAT002", alone(299, measured_ms=100)) == []
     assert len(drafts("DAT002", alone(300, measured_ms=100))) == 1
+
+
+def test_the_wait_in_the_only_step_is_said_where_it_takes_much_of_it() -> None:
+    one = alone(50, measured_ms=150, workers=False) | {job.step_ns: 150 * MS}
+    (draft,) = drafts("DAT002", one | {idleness.data_wait_idle_ns: 40 * MS})
+    assert {"40.0 ms", "26.7 %"} <= set(figures(draft.summary))
+    assert "can't tell" in draft.summary
+    assert (draft.cost_ns, draft.taken_ns) == (None, 40 * MS)
+    assert len(drafts("DAT002", one | {idleness.data_wait_idle_ns: 15 * MS})) == 1
+    assert drafts("DAT002", one | {idleness.data_wait_idle_ns: 14 * MS}) == []
+    several = alone(50, measured_ms=450, loop=True) | {job.step_ns: 150 * MS}
+    assert drafts("DAT002", several | {idleness.data_wait_idle_ns: 40 * MS}) == []
 
 
 def test_a_loader_in_the_main_process_has_no_workers_to_keep() -> None:

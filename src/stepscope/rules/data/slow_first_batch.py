@@ -13,7 +13,8 @@ The first wait must take `min_ns`, and be more than five times as long as each o
 (`data.odd_first`). There is no price: how often it recurs depends on the length of an epoch, which the recording does
 not tell. In a recording of a batch or two, waits that can't be compared (`data.lone`) must take `min_ns` together, and
 three times as long as the device works on what they bring (`one_time.measured`): such a recording is one of the loader,
-and can't tell whether every batch takes as long.
+and can't tell whether every batch takes as long. Shorter ones are said where the device idles in them for `min_idle` of
+the only step or two.
 
 ## What to try
 Keep the workers between epochs, use one loader that goes on for ever, import and open less when a worker starts, and
@@ -35,10 +36,12 @@ from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data.data import in_process, lone, odd_first, waits
+from stepscope.signals.data.data import LoaderWaits, in_process, lone, odd_first, wait_ns, waits
 from stepscope.signals.host.one_time import measured
+from stepscope.signals.shared.idleness import data_wait_idle_ns
+from stepscope.signals.shared.job import step_ns
 
-_UNKNOWN: Final = "One batch can't tell whether each takes so long."
+_UNKNOWN: Final = "So few can't tell whether each takes so long."
 
 _KEEP = Action(
     "Keep the workers alive between epochs",
@@ -102,6 +105,8 @@ def _alone(s: Signals, limits: Limits) -> Iterator[Draft]:
     found, what = s(waits), s.maybe(measured)
     total = int(found.dur.sum())
     if what is None or total < limits["min_ns"] or not what.dwarfed_by(total):
+        if what is not None and not what.loop:
+            yield from _in_step(s, found, limits)
         return
     batches = found.dur.size
     alone = s(in_process)
@@ -125,6 +130,29 @@ def _alone(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
+def _in_step(s: Signals, found: LoaderWaits, limits: Limits) -> Iterator[Draft]:
+    """Say what the device waits for the batches of the only steps."""
+    step, idle = s.maybe(step_ns), s.maybe(data_wait_idle_ns)
+    idle = s.maybe(wait_ns) if idle is None else idle
+    if not step or idle is None or idle < limits["min_idle"] * step:
+        return
+    batches = found.dur.size
+    alone = s(in_process)
+    yield Draft(
+        title="The step waits for its batch, in the few that are recorded",
+        summary=f"The step waits {duration(idle)} ({percent(idle / step)} of it) for its batch, in {found.names[0]}; "
+        f"{plural(batches, 'batch is', 'batches are')} recorded. {_UNKNOWN}",
+        actions=(_SEVERAL, *((_WORKERS,) if alone else (_FASTER,))),
+        taken_ns=idle,
+        waiting=True,
+        confidence=0.6,
+        events=found.events,
+        ranges=tuple((int(ts), int(ts + dur)) for ts, dur in zip(found.ts, found.dur, strict=True)),
+        rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
+        numbers={"idle_ns": idle, "min_idle": limits["min_idle"]},
+    )
+
+
 RULE = Rule(
     "DAT002",
     "slow-first-batch",
@@ -132,6 +160,7 @@ RULE = Rule(
         Threshold(
             "min_ns", 100e6, "ns", "Ten times the 10 ms from which msprof-analyze calls a call of the loader slow."
         ),
+        Threshold("min_idle", 0.1, "share", "One batch may be an odd one: only a large part of its step is worth it."),
     ),
     check=check,
     whole=True,
