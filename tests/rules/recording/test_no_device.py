@@ -5,6 +5,7 @@ import pytest
 from recording_support import advised
 from rule_support import findings
 from stepscope.signals.host.ran_on import RanOn, ran_on
+from stepscope.signals.shared.job import platform
 from support import Facts
 
 
@@ -38,6 +39,14 @@ def test_kernels_that_could_not_be_recorded_are_not_advised_to_be_asked_for_by_i
     (finding,) = findings("REC003", facts.trace(reader="kineto"))
     assert "Why is not in the recording" in finding.summary
     assert all("ProfilerActivity.CUDA" not in action.after for action in finding.actions)
+
+
+@pytest.mark.parametrize(("on", "named"), [("cuda", True), ("rocm", False), ("xpu", False)])
+def test_causes_are_those_of_the_platform(on: str, named: bool) -> None:
+    found = RanOn("lost", "hipLaunchKernel", 0, 0, True, "")
+    (draft,) = advised("REC003", {"device": 1.5}, given={ran_on: found, platform: on})
+    assert ("CUPTI" in draft.summary) == named
+    assert "permission" in draft.summary
 
 
 def test_operators_of_a_devices_library_without_calls_show_that_the_activity_is_missing() -> None:

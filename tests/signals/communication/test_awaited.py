@@ -41,13 +41,13 @@ def test_where_most_peers_are_waited_for_nobody_is_named() -> None:
 
 
 def test_without_recorded_waits_it_is_not_known() -> None:
-    with pytest.raises(MissingInputError, match="for whom"):
+    with pytest.raises(MissingInputError, match="parts of its collectives"):
         all_reduce({})(awaited.peers)
 
 
 def test_a_wait_without_a_length_tells_nothing() -> None:
     assert all_reduce({1: 9_000, 2: None}, world=3)(awaited.peers) == {}
-    with pytest.raises(MissingInputError, match="for whom"):
+    with pytest.raises(MissingInputError, match="parts of its collectives"):
         all_reduce({5: None})(awaited.peers)
 
 

@@ -19,7 +19,7 @@ SOURCE: Final = SourceTraits(
         "calls": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
         "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
         "collectives": "record the ranks with activities=[CPU, NPU] and profiler_level Level1",
-        "links": "record with profiler_level Level1 or Level2",
+        "links": "record with profiler_level Level1 or Level2, and give the whole result folder",
         "summaries": "keep step_trace_time.csv, op_statistic.csv, api_statistic.csv and communication.json, "
         "or analysis.db",
         "allocations": "record with profile_memory=True",

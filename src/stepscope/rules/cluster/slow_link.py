@@ -110,7 +110,7 @@ def slow_links_of(ranks: Mapping[int, Signals], limits: Limits) -> list[SlowLink
     if not recorded and not grouped:
         raise MissingInputError(
             "neither transfers between ranks nor collectives of several groups are recorded",
-            hint="record all ranks, with level 1 or higher on Ascend, or PyTorch 2.3 or later elsewhere",
+            hint="record all ranks, and collectives with their groups and with what they move (PyTorch: 2.3 or later)",
         )
     slow = [*_slow_pairs(recorded, limits), *_slow_groups(grouped, limits)]
     return sorted(slow, key=lambda one: (-one.cost_ns, one.what))

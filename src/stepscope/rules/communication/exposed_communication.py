@@ -226,10 +226,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         yield overlapping
         return
     at_once = "" if full else " and start as soon as their data is ready"
+    running = f"for {percent(busy)} of the step" if busy < 1 else "for as long as the step takes"
     left = "next to no compute" if full and busy < _FULL else "no compute"
     bound = replace(
         overlapping,
-        summary=f"{overlapping.summary} Collectives run for {percent(busy)} of the step{at_once}: {left} is left "
+        summary=f"{overlapping.summary} Collectives run {running}{at_once}: {left} is left "
         f"to hide {'them' if full else 'more of them'}.",
         actions=_fewer_bytes(kind) or overlapping.actions,
         change=None,

@@ -31,6 +31,7 @@ from typing import Final
 
 from stepscope.analyses.communication.packet_sizes import SMALL_BYTES
 from stepscope.model.amounts import duration, percent, quantity
+from stepscope.rules.communication.retransmission import RDMA_CLASS
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -42,13 +43,6 @@ _LARGER: Final = Action(
     before="DistributedDataParallel(model, bucket_cap_mb=25)",
     after="DistributedDataParallel(model, bucket_cap_mb=200)   # Megatron, MindSpeed: --ddp-bucket-size",
     page="collective-bandwidth",
-)
-RDMA_CLASS: Final = Action(
-    "Use the traffic class and service level whose flow the switches control, and look for packets sent again",
-    before="# HCCL_RDMA_TC and HCCL_RDMA_SL of another network",
-    after="export HCCL_RDMA_TC=132   # DSCP 33 in bits 2 to 7\nexport HCCL_RDMA_SL=4     # the priority of its PFC\n"
-    "hccn_tool -i 0 -stat -g   # roce_new_pkt_rty_num, roce_out_of_order_num",
-    page="hccl-settings",
 )
 
 
@@ -95,7 +89,7 @@ def _slow(remote: MovedOperations, step: int, limits: Limits) -> Draft:
         summary=f"Transfers by RDMA of {quantity(float(remote.bytes.mean()), 'bytes')} on average get "
         f"{quantity(remote.rate, 'bytes/s')}, where {quantity(limits['min_rdma'], 'bytes/s')} are the least to expect: "
         f"{duration(spent)} per step ({percent(spent / step)}).",
-        actions=(RDMA_CLASS, _LARGER),
+        actions=(*RDMA_CLASS, _LARGER),
         taken_ns=spent,
         confidence=0.6,
         rows=({"table": "packet_sizes", "where": {"link": "RDMA"}},),

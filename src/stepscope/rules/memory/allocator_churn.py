@@ -67,10 +67,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the driver's calls with the step."""
     history, calls = s.maybe(churn), s.maybe(driver_calls)
     if history is None and calls is None:
-        raise MissingInputError(
-            "neither calls of the driver's allocator nor a history of the allocator are recorded",
-            hint="record the device runtime on the host (PyTorch: activities=[CPU, CUDA])",
-        )
+        raise MissingInputError.of("calls")
     grow = _NPU if s(platform) == "npu" else _EXPANDABLE
     if calls is not None and not calls.steps.size:
         yield from _without_steps(s, grow, limits)

@@ -38,6 +38,7 @@ from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.host.ran_on import ran_on
+from stepscope.signals.shared.job import platform
 
 _ACTIONS: Final = {
     "any": Action(
@@ -63,6 +64,20 @@ _LOST: Final = Action(
     page="recording",
     needs=("cuda",),
 )
+_LOST_ROCM: Final = Action(
+    "Find out why, in the environment in which it was recorded",
+    after="KINETO_LOG_LEVEL=0 python train.py   # what the tracer says when it starts\n"
+    "pgrep -af rocprof       # another profiler of the device: stop it\n"
+    "echo $LD_LIBRARY_PATH   # the tracer's library of another ROCm before PyTorch's own: unset it",
+    page="recording",
+    needs=("rocm",),
+)
+#: What is known to keep a device's tracer from giving records.
+_CAUSES: Final = {
+    "cuda": "the Windows Subsystem for Linux, another profiler on the device, missing permission, or a CUPTI that does "
+    "not fit",
+}
+_ANY_CAUSES: Final = "another profiler on the device, missing permission, or a tracer's library that does not fit"
 _SYNC: Final = Action(
     "Wait for the device before the recording ends, so that its records are complete",
     before="with profile() as prof:\n    step()",
@@ -90,8 +105,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         seen = (
             f"Calls that launch work on a device are recorded ({mark}), but no kernels: what the device did is "
             "missing. Such calls are only recorded with the device's activity, so that it was asked for, "
-            "and its tracer gave no records. Why is not in the recording: the Windows Subsystem for Linux, another "
-            "profiler on the device, missing permission, or a CUPTI that does not fit are known causes."
+            "and its tracer gave no records. Why is not in the recording: "
+            f"{_CAUSES.get(signals[found.ranks[0]].maybe(platform) or '', _ANY_CAUSES)} are known causes."
         )
     elif kind == "mps":
         seen = (
@@ -107,11 +122,11 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         seen = "Work was launched on a device, but what the device did is not recorded: no time can be explained."
     for draft in advice(found, "The device is not recorded", seen, _ACTIONS):
         if kind == "lost" and by_torch:
-            yield replace(draft, actions=(_LOST, _SYNC))
+            yield replace(draft, actions=(_LOST, _LOST_ROCM, _SYNC))
         elif kind == "mps":
             yield replace(draft, actions=(_MPS,))
         else:
             yield draft
 
 
-RULE = Rule("REC003", "no-device", job_check=job_check, reads=(*READS, ran_on))
+RULE = Rule("REC003", "no-device", job_check=job_check, reads=(*READS, platform, ran_on))

@@ -39,10 +39,7 @@ def peers(s: Signals) -> Mapping[int, int]:
     found = s(collectives)
     waits = s.trace.columns(_WAITS_SQL)
     if not waits["ns"].size:
-        raise MissingInputError(
-            "the recording does not tell for whom collectives wait",
-            hint="record an Ascend device with profiler_level=ProfilerLevel.Level1",
-        )
+        raise MissingInputError.of("links")
     groups = {row["event"]: (row["world"], row["ranks"]) for row in s.trace.rows(_GROUPS_SQL)}
     total: dict[int, int] = defaultdict(int)
     for event, wait, exposed in zip(found.event.tolist(), found.wait.tolist(), found.exposed.tolist(), strict=True):

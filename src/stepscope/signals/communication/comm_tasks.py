@@ -59,10 +59,7 @@ def parts(s: Signals) -> Parts:
     """Single transfers of collectives over links."""
     rows = s.trace.columns(_SQL)
     if not rows["event"].size:
-        raise MissingInputError(
-            "the single transfers of collectives are not recorded",
-            hint="record an Ascend device with profiler_level=ProfilerLevel.Level1",
-        )
+        raise MissingInputError.of("links")
     return Parts(*(rows[one.name] for one in fields(Parts)))
 
 

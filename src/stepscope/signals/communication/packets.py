@@ -73,9 +73,6 @@ def moved(s: Signals) -> MovedOperations:
     """Bytes and times of each collective by SDMA and by RDMA, from the sums of the Ascend profiler."""
     rows = s.trace.columns(_SQL)
     if not rows["step"].size:
-        raise MissingInputError(
-            "what collectives moved by SDMA and RDMA is not recorded",
-            hint="record an Ascend device with profiler_level=ProfilerLevel.Level1, and give the whole result folder",
-        )
+        raise MissingInputError.of("links")
     steps = np.unique(rows.pop("step").astype(str)).size
     return MovedOperations(rows["transport"].astype(str), rows["bytes"], rows["ns"], rows["moving"], steps)

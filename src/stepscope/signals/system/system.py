@@ -147,10 +147,7 @@ def _rows(s: Signals, names: tuple[str, ...]) -> tuple[Times, Times, NDArray[np.
         rows = s.trace.columns(_FUNCTIONS_SQL, {"ids": list(python)})
         return rows["ts"], rows["stop"], np.array([python[one] for one in rows["name_id"].tolist()], object)
     if set(_ANY).isdisjoint(name for _, name in names_of(s.trace, ("other",))):
-        raise MissingInputError(
-            "the recording has no calls of the operating system",
-            hint="record them as well (Nsight Systems: --trace=cuda,nvtx,osrt)",
-        )
+        raise MissingInputError.of("os_calls")
     rows = s.trace.columns(_CALLS_SQL, {"track": _main(s), "names": list(names)})
     return rows["ts"], rows["stop"], rows["name"]
 
