@@ -52,6 +52,16 @@ def test_only_long_delays_of_known_kernels_count() -> None:
     assert found.usual_ns == 5_000
 
 
+def test_what_follows_within_a_graph_was_not_launched_to_an_empty_queue() -> None:
+    facts = Facts()
+    for number in range(6):
+        at, shared = number * 5_000_000, facts.correlation()
+        facts.host("launch", "cudaGraphLaunch", at, 10_000, correlation=shared)
+        for node in range(4):
+            facts.kernel("gemm", at + 15_000 + node * 500_000, 100_000, launch=shared)
+    assert Signals.of(facts.trace())(late_starts.late_starts).count == 0
+
+
 def test_it_is_found_in_a_trace_and_only_the_platforms_own_command_is_shown() -> None:
     facts = late(*[5, 1500] * 20)
     found = {one.code: one for one in diagnose(facts.trace(), strict=True).shown}

@@ -43,6 +43,16 @@ def test_memory_of_a_device_speaks_against_the_processor() -> None:
     assert ran(("aten::mkldnn_convolution", 900), memory=0).where == "device"
 
 
+def test_operators_that_exist_for_both_tell_nothing_and_a_library_between_devices_does() -> None:
+    assert ran(("fbgemm::permute_2D_sparse_data", 900)).where == "unknown"
+    assert ran(("aten::fbgemm_linear_int8_weight", 900)).where == "cpu"
+    for backend, where in (("nccl", "device"), ("cpu:gloo,cuda:nccl", "device"), ("gloo", "unknown")):
+        facts = Facts()
+        facts.host("op", "c10d::allreduce_", 0, 20_000)
+        trace = facts.trace(reader="kineto", attributes={"backend": backend})
+        assert Signals.of(trace)(ran_on.ran_on).where == where
+
+
 def test_launches_without_work_are_lost() -> None:
     found = ran(("aten::mkldnn_convolution", 900), launch=True)
     assert (found.where, found.mark) == ("lost", "cudaLaunchKernel")

@@ -52,6 +52,7 @@ class Gaps:
         started: bool[n], whether there is a starter; False only for a gap at the end.
         why: int64[n], what the starter waited for after its launch.
         fresh: bool[n], whether the starter is the first of its name that the recording has.
+        inner: bool[n], whether the starter is part of a graph, and not the first activity of that launch.
     """
 
     starts: Times
@@ -62,6 +63,7 @@ class Gaps:
     started: NDArray[np.bool_]
     why: NDArray[np.int64]
     fresh: NDArray[np.bool_]
+    inner: NDArray[np.bool_]
 
 
 def activities(trace: Trace) -> Columns:
@@ -76,6 +78,8 @@ def activities(trace: Trace) -> Columns:
     order = np.lexsort((work.event[at], launch_end, ~launched, ts))
     rows["fresh"] = np.zeros(at.size, np.bool_)
     rows["fresh"][order[np.unique(work.name[at][order], return_index=True)[1]]] = True
+    rows["inner"] = work.in_graph[at] & launched
+    rows["inner"][order[np.unique(work.launch[at][order], return_index=True)[1]]] = False
     return {name: values[order] for name, values in rows.items()}
 
 
@@ -109,14 +113,15 @@ def find_gaps(rows: Columns, waits: QueueWaits, lo: int, hi: int) -> Gaps:
         launched = started
     call_starts, call_ends = idle.ends.copy(), idle.ends.copy()
     thread = np.full(idle.ends.size, -1, np.int64)
-    why, fresh = np.full(idle.ends.size, EMPTY_QUEUE, np.int64), np.zeros(idle.ends.size, np.bool_)
+    why = np.full(idle.ends.size, EMPTY_QUEUE, np.int64)
+    fresh, inner = np.zeros(idle.ends.size, np.bool_), np.zeros(idle.ends.size, np.bool_)
     which = starter[launched]
     call_starts[launched] = np.clip(rows["launch_start"][which], idle.starts[launched], idle.ends[launched])
     call_ends[launched] = np.clip(rows["launch_end"][which], idle.starts[launched], idle.ends[launched])
     thread[launched] = rows["thread"][which]
     why[launched] = _why_late(rows, waits, which, idle.starts[launched])
-    fresh[launched] = rows["fresh"][which]
-    return Gaps(idle.starts, idle.ends, call_starts, call_ends, thread, started, why, fresh)
+    fresh[launched], inner[launched] = rows["fresh"][which], rows["inner"][which]
+    return Gaps(idle.starts, idle.ends, call_starts, call_ends, thread, started, why, fresh, inner)
 
 
 def _why_late(rows: Columns, waits: QueueWaits, which: NDArray[np.int64], gap_starts: Times) -> NDArray[np.int64]:

@@ -17,8 +17,9 @@ from stepscope.model.runtime_names import SCALAR_READ
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
 
-#: Operators of libraries that only run on a processor, and of those that only run on a device.
-_OF_CPU: Final = re.compile(r"mkldnn|onednn|nnpack|fbgemm|_for_cpu\b|::_?mkl_|^quantized::", re.IGNORECASE)
+#: Operators of libraries that only run on a processor, and of those that only run on a device. FBGEMM's own operators
+#: (`fbgemm::`) are for both.
+_OF_CPU: Final = re.compile(r"mkldnn|onednn|nnpack|^aten::fbgemm_|_for_cpu\b|::_?mkl_|^quantized::", re.IGNORECASE)
 _OF_DEVICE: Final = re.compile(
     r"cudnn|miopen|cublas|_cuda\b|::_?flash_attention_(forward|backward)|::_efficient_attention|_thnn_fused_"
     r"|^nccl:|^xformers_flash::|::_cslt|::_grouped_mm|npu_",
@@ -26,6 +27,9 @@ _OF_DEVICE: Final = re.compile(
 )
 #: On Apple's devices a linear layer is one operator with a backward of its own; elsewhere it consists of others.
 _OF_MPS: Final = re.compile(r"\bmps|_mps\b|^aten::linear_backward$")
+#: Libraries that move data between devices only, and the operators that call the one of the job.
+_BETWEEN_DEVICES: Final = re.compile(r"\b(nccl|rccl|hccl|xccl|cncl|mccl)\b", re.IGNORECASE)
+_COLLECTIVE: Final = re.compile(r"^c10d::|^record_param_comms$")
 #: Operators that multiply matrices: on a device the host only launches them, which takes microseconds.
 _MATRICES: Final = re.compile(r"^aten::(addmm|mm|bmm|baddbmm|_?convolution|conv\dd|linear|_slow_conv2d_forward)$")
 _LAUNCHING_NS: Final = 200_000
@@ -106,6 +110,9 @@ def ran_on(s: Signals) -> RanOn:
         if found:
             mark = max(found, key=lambda name: (found[name], name))
             return RanOn(where, mark, sum(found.values()), total, True, listed)  # type: ignore[arg-type]
+    backend = str(s.trace.recordings[s.rank].attributes.get("backend", ""))
+    if _BETWEEN_DEVICES.search(backend) and (of_job := [name for name in by_name if _COLLECTIVE.search(name)]):
+        return RanOn("device", f"{min(of_job)} of {backend}", 0, total, True, listed)
     matrices = {name: ns for name, ns in by_name.items() if _MATRICES.search(name)}
     took = sum(matrices.values())
     large = own[ops[np.isin(spans.name[ops], [one for one, name in names.items() if name in matrices])]]

@@ -51,6 +51,8 @@ def late_starts(s: Signals) -> LateStarts:
         mine = rows["device"] == (-1 if device.device is None else device.device)
         gaps = find_gaps({name: one[mine] for name, one in rows.items()}, waits, device.first, device.last)
         launched = gaps.started & (gaps.thread >= 0) & np.isin(gaps.why, (idle_gaps.EMPTY_QUEUE, idle_gaps.DELAYED))
+        # The nodes of a graph wait for each other, and for nodes of the host that are not recorded.
+        launched &= ~gaps.inner
         launched &= inside.within(gaps.call_ends, gaps.ends) > 0
         took = gaps.ends - gaps.call_ends
         late = launched & (took >= LATE_NS) & ~gaps.fresh
