@@ -28,6 +28,20 @@ def test_fused_ones_and_strangers_are_left_alone() -> None:
     assert drafts("ASC005", {npu_dispatch.optimizer: None}) == []
 
 
+@pytest.mark.parametrize("name", ["AdamW", "NpuFusedAdamW"])
+def test_gradients_that_are_clipped_one_by_one_are_found_whichever_optimizer_runs(name: str) -> None:
+    def norms(number: int, ns: int) -> dict[object, object]:
+        calls = npu_dispatch.HostCalls(np.arange(number * 2), np.full(number * 2, ns), 2)
+        return given(name, 0) | {npu_dispatch.clipped_norms: calls}
+
+    (draft,) = drafts("ASC005", norms(100, 20_000))
+    assert {"100", "2.00 ms", "2.0 %"} <= set(figures(draft.summary))
+    assert "clip_grad_norm_fused_" in draft.actions[0].after
+    assert "NpuFusedAdamW" in draft.actions[0].text
+    assert drafts("ASC005", norms(19, 200_000)) == []
+    assert drafts("ASC005", norms(20, 49_000)) == []
+
+
 def test_little_time_is_not_worth_it() -> None:
     assert drafts("ASC005", given("AdamW", 999_999)) == []
     assert len(drafts("ASC005", given("AdamW", 1_000_000))) == 1

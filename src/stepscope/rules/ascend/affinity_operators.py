@@ -1,17 +1,19 @@
 """The optimizer has a fused version for NPUs.
 
 ## What it finds
-Optimizers for which torch_npu has a fused version, where the job runs PyTorch's own.
+Optimizers for which torch_npu has a fused version, where the job runs PyTorch's own, and gradients that are clipped one
+by one.
 
 ## Why it matters
 The fused versions keep parameters, gradients and states in one stretch of memory each, and update them with a few
-kernels instead of several per tensor or list of tensors.
+kernels instead of several per tensor or list of tensors; so do they clip.
 
 ## How it decides
 The optimizer's step takes at least `min_share` of the step on the host, and its name is one of those with a fused
 version. The price is what the step would save on its dependency graph if a tenth of the optimizer's time on the host
 were left: one that runs while the device waits for other ranks saves nothing. What an optimizer that loops over tensors
-costs is priced by a finding of its own.
+costs is priced by a finding of its own. Clipping is told by `min_norms` operators and more that compute the norm of one
+tensor, where the optimizer has a fused version that clips all gradients together.
 
 ## What to try
 Exchange the class; with mixed precision, let the scaler's unscaling and clipping be fused as well.
@@ -31,14 +33,17 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.optimizer_loop import FUSED_FOR_NPUS, HOST_LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend.npu_dispatch import optimizer
+from stepscope.signals.ascend.npu_dispatch import Optimizer, clipped_norms, optimizer
 from stepscope.signals.shared.job import step_ns
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look at the optimizer's name and time."""
     found = s(optimizer)
-    if found is None or found.name not in FUSED_FOR_NPUS:
+    if found is None:
+        return
+    yield from _clipping(s, found, limits)
+    if found.name not in FUSED_FOR_NPUS:
         return
     share = found.host_ns / s(step_ns)
     if share < limits["min_share"]:
@@ -64,6 +69,38 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
+def _clipping(s: Signals, found: Optimizer, limits: Limits) -> Iterator[Draft]:
+    """Say what the norms of single gradients cost, where the optimizer can clip all at once."""
+    norms = s.maybe(clipped_norms)
+    fused = found.name.removeprefix("NpuFused")
+    if fused not in FUSED_FOR_NPUS or norms is None or norms.per_step < limits["min_norms"]:
+        return
+    share = norms.ns_per_step / s(step_ns)
+    if share < limits["min_share"]:
+        return
+    yield Draft(
+        title="Gradients are clipped one by one",
+        summary=f"The norms of {round(norms.per_step):,} gradients are computed one by one in each step, which takes "
+        f"{duration(norms.ns_per_step)} of the host's time ({percent(share)} of the step).",
+        actions=(
+            Action(
+                f"Let NpuFused{fused} clip them together",
+                before="torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)",
+                after=f"optimizer = torch_npu.optim.NpuFused{fused}(model.parameters(), lr=lr)\n"
+                "optimizer.clip_grad_norm_fused_(max_norm)",
+                page="npu-operators",
+            ),
+        ),
+        change=Change(host=(Scaled(norms.event, HOST_LEFT),)),
+        most_ns=norms.ns_per_step,
+        confidence=0.6,
+        events=norms.event[:20],
+        rows=({"table": "operators", "where": {"name": "aten::linalg_vector_norm"}},),
+        numbers={"norms": norms.per_step, "share": share, **limits},
+        key="clipping",
+    )
+
+
 RULE = Rule(
     "ASC005",
     "affinity-operators",
@@ -74,6 +111,7 @@ RULE = Rule(
             "share",
             "msprof-analyze advises them however short; what takes less than 1 % of the step is not worth the change.",
         ),
+        Threshold("min_norms", 20, "1/step", "A norm or two are of a loss or a metric; models have more parameters."),
     ),
     check=check,
     symptom_of=("HST008",),

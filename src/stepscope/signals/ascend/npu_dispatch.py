@@ -33,6 +33,8 @@ _COMPILES: Final = "regexp_full_match(name, '(AscendCL@)?aclopCompileAndExecute(
 _LIBRARY: Final = "name LIKE 'aclnn%' AND name NOT LIKE '%GetWorkspaceSize'"
 _WORKSPACE: Final = "name LIKE 'aclnn%GetWorkspaceSize'"
 _QUEUE: Final = "name = 'Enqueue' OR name LIKE 'Enqueue@%' OR name LIKE 'Dequeue@%'"
+#: `clip_grad_norm_` calls the first for each gradient, and older releases the second.
+_CLIPPED: Final = "name IN ('aten::linalg_vector_norm', 'aten::norm')"
 _NORMS: Final = "name IN ('SyncBatchNormFunction', 'SyncBatchNorm') OR name LIKE '%SyncBatchNormalization%'"
 
 
@@ -118,6 +120,12 @@ def synced_norms(s: Signals) -> HostCalls:
 def waits(s: Signals) -> HostCalls:
     """Calls that wait for the device."""
     return _calls(s, "name LIKE '%Synchronize%'")
+
+
+@signal()
+def clipped_norms(s: Signals) -> HostCalls:
+    """Operators that compute the norm of one gradient each, as clipping does where nothing fuses it."""
+    return _calls(s, _CLIPPED)
 
 
 @signal()

@@ -1,0 +1,101 @@
+"""Sequences of operations have one operator on NPUs.
+
+## What it finds
+On Ascend devices, operations one after another for which torch_npu has one operator: scaling, mask and softmax outside
+of attention; SiLU or GELU of one half times the other; a router's softmax and choice of experts; a residual that is
+added before a normalisation; a matrix multiplication whose bias is added apart.
+
+## Why it matters
+Each operation reads and writes whole tensors, and is dispatched by itself. One operator reads its inputs once.
+
+## How it decides
+The operations run one after another on a queue, their roles are told by the names of operators or kernels, their
+sizes by recorded shapes, and no other rule fuses them. What is saved must reach `min_share` of the step; the fused
+operator is assumed to take as long as the longest of those that it replaces. A bias is told from a residual by its one
+dimension, so that it is found only where shapes are recorded.
+
+## What to try
+The operator that the finding names; results differ in last bits from the written-out form.
+
+## Known limits
+That one operation reads the result of the one before is taken from order and size: recordings do not say which
+tensors operators read. Operators without a backward pass are advised to programs that only infer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from stepscope.rules.finding import Action
+from stepscope.rules.kernels.fusing import MIN_SHARE, fused
+from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.signals import Signals
+from stepscope.signals.ascend import npu_fusions
+
+_SOFTMAX: Final = Action(
+    "Scale, mask and normalise in one operator",
+    before="scores = torch.softmax((x * scale).masked_fill(mask, float('-inf')), dim=-1)",
+    after="scores = torch_npu.npu_scaled_masked_softmax(x, mask, scale)",
+    page="npu-operators",
+)
+_SILU: Final = Action(
+    "Use the gate that is one operator; gate and up are halves of one tensor there",
+    before="gate, up = x.chunk(2, dim=-1)\nF.silu(gate) * up",
+    after="torch_npu.npu_swiglu(x, dim=-1)",
+    page="npu-operators",
+)
+_GELU: Final = Action(
+    "Use the gate that is one operator; gate and up are halves of one tensor there",
+    before="up, gate = x.chunk(2, dim=-1)\nF.gelu(gate) * up",
+    after="torch_npu.npu_geglu(x, dim=-1, approximate=1)[0]",
+    page="npu-operators",
+)
+_ROUTER: Final = Action(
+    "Let one operator normalise and choose the experts, in inference",
+    before="weights, experts = torch.softmax(logits, -1).topk(k)",
+    after="weights, experts, rows = torch_npu.npu_moe_gating_top_k_softmax(logits, None, k)",
+    page="npu-operators",
+    needs=("infers",),
+)
+_ROUTER_TRAINED: Final = Action(
+    "Compile the router, so that its small operations are fewer",
+    before="weights, experts = router(x)",
+    after="router = torch.compile(router, backend=torchair.get_npu_backend())",
+    page="npu-operators",
+    needs=("trains",),
+)
+_NORM: Final = Action(
+    "Add and normalise in one operator, in inference",
+    before="x = x + residual\ny = torch_npu.npu_rms_norm(x, weight, eps)[0]",
+    after="y, _, x = torch_npu.npu_add_rms_norm(x, residual, weight, eps)",
+    page="npu-operators",
+    needs=("infers",),
+)
+_BIAS: Final = Action(
+    "Give the bias to the multiplication",
+    before="y = x @ weight.t() + bias",
+    after="y = F.linear(x, weight, bias)   # or torch_npu.npu_linear",
+    page="npu-operators",
+)
+#: Kind, signal, title, what a sequence is called, and what to do.
+_KINDS: Final = (
+    ("softmax", npu_fusions.masked_softmaxes, "A masked softmax is not fused", "a masked softmax", (_SOFTMAX,)),
+    ("silu", npu_fusions.silu_gates, "A gate is not fused", "a gate", (_SILU,)),
+    ("gelu", npu_fusions.gelu_gates, "A gate of GELU is not fused", "a gate", (_GELU,)),
+    ("router", npu_fusions.routings, "A router is not fused", "the choice of experts", (_ROUTER, _ROUTER_TRAINED)),
+    ("norm", npu_fusions.added_norms, "An addition before a normalisation is not fused",
+     "an addition and its normalisation", (_NORM,)),
+    ("bias", npu_fusions.added_biases, "A bias is added apart", "a matrix multiplication with its bias", (_BIAS,)),
+)  # fmt: skip
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Look for each kind of sequence."""
+    for key, wanted, title, called, actions in _KINDS:
+        for draft in fused(s, limits, wanted, (title, called), actions):
+            yield replace(draft, key=key)
+
+
+RULE = Rule("ASC016", "npu-fused-operators", thresholds=(MIN_SHARE,), check=check)

@@ -1,0 +1,114 @@
+"""Sequences of operations for which torch_npu has one operator, beside those that every platform fuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.events.columns import Spans, names_by_id
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.trace import Trace
+from stepscope.signals.ascend.ascend import need_ascend
+from stepscope.signals.kernels.fusions import Fusion, longest_kept
+from stepscope.signals.shared.operations import Operations, operations
+from stepscope.signals.shared.patterns import Ranges, members, sequences
+from stepscope.signals.shared.tensor_shapes import tensors
+from stepscope.signals.signal import Signals, signal
+
+_SILU: Final = re.compile(r"silu|swish", re.IGNORECASE)
+_GELU: Final = re.compile(r"gelu", re.IGNORECASE)
+_TOP_K: Final = re.compile(r"top_?k", re.IGNORECASE)
+_NORM: Final = re.compile(r"rms_?norm", re.IGNORECASE)
+#: Scores are scaled, masked and put through a softmax; casts lie in between.
+_MASKED: Final = r"[md]c?[wa]c?(?P<x>S)"
+_GATED: Final = r"(?P<x>A)m"
+_ROUTED: Final = r"(?P<x>S)[cd]?#"
+_ADDED: Final = r"(?P<x>a)#"
+_BIASED: Final = r"(?P<x>P)a"
+
+_Check = Callable[[Signals, Operations, Ranges], NDArray[np.bool_]]
+
+
+@signal()
+def masked_softmaxes(s: Signals) -> Fusion:
+    """Scores that are scaled, masked and put through a softmax by an operation each, outside of attention."""
+    return _found(s, _MASKED, lambda _, w, r: w.alike(r.first, r.anchor))
+
+
+@signal()
+def silu_gates(s: Signals) -> Fusion:
+    """SiLU of one half times the other half."""
+    return _found(s, _GATED, lambda s, w, r: _named(s, w, r.anchor, _SILU) & w.alike(r.anchor, r.last))
+
+
+@signal()
+def gelu_gates(s: Signals) -> Fusion:
+    """GELU of one half times the other half."""
+    return _found(s, _GATED, lambda s, w, r: _named(s, w, r.anchor, _GELU) & w.alike(r.anchor, r.last))
+
+
+@signal()
+def routings(s: Signals) -> Fusion:
+    """The softmax of a router, and the choice of the experts with the largest weights."""
+    return _found(s, _ROUTED, lambda s, w, r: _named(s, w, r.last, _TOP_K))
+
+
+@signal()
+def added_norms(s: Signals) -> Fusion:
+    """A residual that is added, and the RMS normalisation of the sum."""
+    return _found(s, _ADDED, lambda s, w, r: _named(s, w, r.last, _NORM) & w.alike(r.anchor, r.last))
+
+
+@signal()
+def added_biases(s: Signals) -> Fusion:
+    """A matrix multiplication, and the addition of a vector to each row of its result."""
+    return _found(s, _BIASED, lambda _, w, r: _adds_a_vector(w, r))
+
+
+def _found(s: Signals, pattern: str, check: _Check) -> Fusion:
+    """The sequences of a pattern that nothing else fuses."""
+    need_ascend(s)
+    w = s(operations)
+    taken = np.zeros(len(w.letters), np.bool_)
+    for kind, ranges in s(sequences).items():
+        if kind != "runs":
+            taken[members(ranges)[0]] = True
+    rows = [(match.start(), match.end() - 1, match.start("x")) for match in re.finditer(pattern, w.letters)]
+    first, last, anchor = np.array(rows, np.int64).reshape(-1, 3).T
+    found = Ranges(first, last, anchor)
+    found = found.where(~taken[first] & ~taken[last])
+    return longest_kept(s, found.where(check(s, w, found)) if found.first.size else found)
+
+
+def _named(s: Signals, w: Operations, at: NDArray[np.int64], pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    """Whether the operator of each operation, or its kernel where that is not known, has such a name."""
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    ids = np.full(at.size, -1, np.int64)
+    known = w.op[at] >= 0
+    ids[known] = spans.name[spans.rows(w.op[at[known]])]
+    kernels = w.first[at] < w.first[at + 1]
+    bare = ~known & kernels
+    ids[bare] = _kernel_names(s.trace, w.kernels[w.first[at[bare]]])
+    return np.array([one >= 0 and pattern.search(names[one]) is not None for one in ids.tolist()], np.bool_)
+
+
+def _kernel_names(trace: Trace, events: NDArray[np.int64]) -> NDArray[np.int64]:
+    work = DeviceWork.of(trace)
+    return work.name[work.rows(trace, events)].astype(np.int64)
+
+
+def _adds_a_vector(w: Operations, found: Ranges) -> NDArray[np.bool_]:
+    """Whether what is added to a product has one dimension, by the recorded shapes."""
+    shape = w.shape[found.last]
+    return np.array([one >= 0 and _has_vector(w.shapes[one]) for one in shape.tolist()], np.bool_)
+
+
+@lru_cache(maxsize=65_536)
+def _has_vector(text: str) -> bool:
+    dimensions = sorted(len(one) for one in tensors(text))
+    return len(dimensions) == 2 and dimensions[0] == 1 < dimensions[1]
