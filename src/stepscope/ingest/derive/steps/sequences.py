@@ -29,6 +29,7 @@ from stepscope.ingest.derive.steps.inference import (
     periodic_part,
 )
 from stepscope.ingest.derive.steps.layers import are_layers, does_what_layers_do_not
+from stepscope.ingest.derive.steps.replays import replayed
 from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.ingest.derive.steps.tail import tail_end
 from stepscope.model.intervals import Times
@@ -83,6 +84,9 @@ _PAUSE: Final = 0.02
 
 #: And how many times the idle time between any two kernels: of small ones that is more than a share of the period.
 _LONGER: Final = 3
+
+#: Pauses that come again after so many periods or more may be those between passes of so many layers.
+_LAYERS_OF_A_PASS: Final = 6
 
 _NAMES_SQL: Final = """
 SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'kernel')
@@ -152,7 +156,7 @@ def inferred_steps(staging: Staging) -> list[HostStep]:
                 layered = network and kind == "device"
                 if steps := _periods(staging, sequence, not plain, shortest, layered, parts):
                     return steps
-        return []
+        return _replays(staging, ran[0], network) if kind == "device" else []
     return []
 
 
@@ -207,15 +211,32 @@ def _periods(
     return [] if not all_of_it and _grows(np.array([step.dur for step in steps], np.int64)) else steps
 
 
+def _replays(staging: Staging, sequence: Sequence, network: bool) -> list[HostStep]:
+    """The periods of the calls that launch graphs."""
+    cuts = replayed(sequence.names, sequence.durs, sequence.host_starts, sequence.launched)
+    if cuts is None or cuts.positions.size < LEAST_PERIODS or (network and not _are_passes(staging, sequence, cuts)):
+        return []
+    end = tail_end(staging, sequence.host_starts, sequence.ends, sequence.launched, cuts.positions)
+    return _steps(sequence, cuts, end)
+
+
 def _are_passes(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
     """Whether periods of a network's kernels are whole passes, not layers."""
     starts, gaps = (values[cuts.positions] for values in (sequence.starts, sequence.gaps))
     pause = float(np.median(gaps[1:]))
-    if pause >= max(_PAUSE * float(np.median(np.diff(starts))), _LONGER * float(np.median(sequence.gaps))):
+    least = max(_PAUSE * float(np.median(np.diff(starts))), _LONGER * float(np.median(sequence.gaps)))
+    if pause >= least and not _pauses_in_turn(gaps[1:]):
         return True
     middle = cuts.positions.size // 2
     period = sequence.names[cuts.positions[middle - 1] : cuts.positions[middle]]
     return does_what_layers_do_not(staging, period, starts)
+
+
+def _pauses_in_turn(gaps: Times) -> bool:
+    """Whether much longer pauses come after equally many periods: the layers of a pass then, rather than passes."""
+    at = np.flatnonzero(gaps > _LONGER * float(np.median(gaps)))
+    apart = np.diff(at)
+    return bool(apart.size and apart[0] >= _LAYERS_OF_A_PASS and (apart == apart[0]).all())
 
 
 def _grows(lengths: Times) -> bool:
