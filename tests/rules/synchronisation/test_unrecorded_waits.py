@@ -27,6 +27,8 @@ def test_a_little_waiting_just_misses() -> None:
     assert drafts("SYN006", given(4.99)) == []
     assert len(drafts("SYN006", given(5))) == 1
     assert drafts("SYN006", given(0, waited=0)) == []
+    assert drafts("SYN006", given(waited=2)) == []
+    assert len(drafts("SYN006", given(waited=3))) == 1
 
 
 def test_on_the_processor_nothing_is_waited_for() -> None:

@@ -10,7 +10,7 @@ that came before it; meanwhile the host launches nothing, and the device idles a
 
 ## How it decides
 Of the recorded reads of a number those count that take 100 µs or more (`ran_on.slow_reads`), unless the operators are
-known to run on the processor; together they must take `min_share` of the recording. There is no price: what the device
+known to run on the processor; there must be `min_reads` of them, which together take `min_share` of the recording. There is no price: what the device
 does meanwhile is not recorded, and without the reads the program waits for it elsewhere.
 
 ## What to try
@@ -49,7 +49,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare slow reads with the recording."""
     found, where = s(slow_reads), s.maybe(ran_on)
     share = found.total_ns / found.recorded_ns
-    if not found.waited or share < limits["min_share"] or (where is not None and where.where == "cpu"):
+    if found.waited < limits["min_reads"] or share < limits["min_share"] or (where is not None and where.where == "cpu"):
         return
     device = "an Apple device" if where is not None and where.where == "mps" else "a device"
     yield Draft(
@@ -69,7 +69,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 RULE = Rule(
     "SYN006",
     "unrecorded-waits",
-    thresholds=(Threshold("min_share", 0.05, "share", "As for other time in which one side waits for the other."),),
+    thresholds=(
+        Threshold("min_share", 0.05, "share", "As for other time in which one side waits for the other."),
+        Threshold("min_reads", 3, "count", "One or two may be page faults, or pauses of the process."),
+    ),
     check=check,
     whole=True,
 )
