@@ -82,7 +82,6 @@ def test_the_wait_in_the_only_step_is_said_where_it_takes_much_of_it() -> None:
     one = alone(50, measured_ms=150, workers=False) | {job.step_ns: 150 * MS}
     (draft,) = drafts("DAT002", one | {idleness.data_wait_idle_ns: 40 * MS})
     assert {"40.0 ms", "26.7 %"} <= set(figures(draft.summary))
-    assert "can't tell" in draft.summary
     assert (draft.cost_ns, draft.taken_ns) == (None, 40 * MS)
     assert len(drafts("DAT002", one | {idleness.data_wait_idle_ns: 15 * MS})) == 1
     assert drafts("DAT002", one | {idleness.data_wait_idle_ns: 14 * MS}) == []

@@ -3,7 +3,7 @@
 ## What it finds
 On Ascend devices, operations one after another for which torch_npu has one operator: scaling, mask and softmax outside
 of attention; SiLU or GELU of one half times the other; a router's softmax and choice of experts; a residual that is
-added before a normalisation; a matrix multiplication whose bias is added apart.
+added before a normalisation; a GEMM whose bias is added apart.
 
 ## Why it matters
 Each operation reads and writes whole tensors, and is dispatched by itself. One operator reads its inputs once.
@@ -11,8 +11,8 @@ Each operation reads and writes whole tensors, and is dispatched by itself. One 
 ## How it decides
 The operations run one after another on a queue, their roles are told by the names of operators or kernels, their
 sizes by recorded shapes, and no other rule fuses them. What is saved must reach `min_share` of the step; the fused
-operator is assumed to take as long as the longest of those that it replaces. A bias is told from a residual by its one
-dimension, so that it is found only where shapes are recorded.
+operator is assumed to take as long as the longest of those that it replaces. A bias is distinguished from a residual by
+its one dimension, so that it is found only where shapes are recorded.
 
 ## What to try
 The operator that the finding names; results differ in last bits from the written-out form.
@@ -87,7 +87,7 @@ _KINDS: Final = (
     ("router", npu_fusions.routings, "A router is not fused", "the choice of experts", (_ROUTER, _ROUTER_TRAINED)),
     ("norm", npu_fusions.added_norms, "An addition before a normalisation is not fused",
      "an addition and its normalisation", (_NORM,)),
-    ("bias", npu_fusions.added_biases, "A bias is added apart", "a matrix multiplication with its bias", (_BIAS,)),
+    ("bias", npu_fusions.added_biases, "A bias is added apart", "a GEMM with its bias", (_BIAS,)),
 )  # fmt: skip
 
 

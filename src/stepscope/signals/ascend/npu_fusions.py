@@ -66,7 +66,7 @@ def added_norms(s: Signals) -> Fusion:
 
 @signal()
 def added_biases(s: Signals) -> Fusion:
-    """A matrix multiplication, and the addition of a vector to each row of its result."""
+    """A GEMM, and the addition of a vector to each row of its result."""
     return _found(s, _BIASED, lambda _, w, r: _adds_a_vector(w, r))
 
 
@@ -103,7 +103,7 @@ def _kernel_names(trace: Trace, events: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _adds_a_vector(w: Operations, found: Ranges) -> NDArray[np.bool_]:
-    """Whether what is added to a product has one dimension, by the recorded shapes."""
+    """Whether what is added to the result of a GEMM has one dimension, by the recorded shapes."""
     shape = w.shape[found.last]
     return np.array([one >= 0 and _has_vector(w.shapes[one]) for one in shape.tolist()], np.bool_)
 
