@@ -71,3 +71,12 @@ def test_work_that_is_launched_kernel_by_kernel_has_no_replays() -> None:
 
 def trace_source(trace: Trace) -> str:
     return str(trace.scalar("SELECT min(source) FROM steps"))
+
+
+def test_pointwise_work_that_comes_again_within_a_block_makes_it_no_pass() -> None:
+    facts = Facts()
+    block = (*LAYER, *(("elementwise_kernel", 5_000),) * 20, LAYER[0])
+    for number in range(8 * len(block)):
+        name, dur = block[number % len(block)]
+        facts.kernel(name, number * 30_000 + 5_000, dur, launch=(number * 30_000, 4_000))
+    assert trace_source(facts.trace()) == "whole"

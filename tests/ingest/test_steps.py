@@ -151,10 +151,11 @@ def passes(f: Facts, once: str = "", pause: int = 0, copy: str | None = None, la
             at += 10_000
 
 
-@pytest.mark.parametrize("pause", [0, 200])
-def test_periods_of_a_network_that_do_what_any_layer_does_are_no_steps(pause: int) -> None:
+@pytest.mark.parametrize("what", [{}, {"pause": 200}, {"copy": "HtoD"}, {"copy": "DtoH"}])
+def test_periods_of_a_network_that_do_what_any_layer_does_are_no_steps(what: dict[str, Any]) -> None:
+    """A block may be given a table of positions or its weights by the host, and read a number."""
     f = Facts()
-    passes(f, pause=pause)
+    passes(f, **what)
     assert [row["source"] for row in steps(f)] == ["whole"]
 
 
@@ -164,7 +165,7 @@ def test_periods_of_a_network_that_do_what_any_layer_does_are_no_steps(pause: in
         {"once": "embedding_kernel"},
         {"once": "multi_tensor_apply_kernel"},
         {"pause": 5_000},
-        {"copy": "HtoD"},
+        {"copy": "HtoD", "once": "head", "layers": 3},
         {"once": "head", "layers": 6},
     ],
 )

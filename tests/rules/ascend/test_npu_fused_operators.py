@@ -7,7 +7,7 @@ from operator_support import Program
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.ascend import npu_fusions
+from stepscope.signals.kernels import npu_fusions
 from stepscope.signals.kernels.fusions import Fusion
 from stepscope.signals.signal import Signal
 

@@ -32,7 +32,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.ascend import npu_fusions
+from stepscope.signals.kernels import npu_fusions
 
 _SOFTMAX: Final = Action(
     "Scale, mask and normalise in one operator",

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.amounts import quantity
 from stepscope.model.events.change import Change, scaled_each
-from stepscope.rules.communication.small_packets import RDMA_CLASS
+from stepscope.rules.communication.retransmission import RDMA_CLASS
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -94,7 +94,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _remote(s: Signals) -> tuple[Action, ...]:
     """Where RDMA moved data, its class decides whether switches lose packets."""
     parts = s.maybe(moved)
-    return (RDMA_CLASS,) if parts is not None and parts.by("RDMA").bytes.size else ()
+    return RDMA_CLASS if parts is not None and parts.by("RDMA").bytes.size else ()
 
 
 def _faster(found: Bandwidths, way: Link) -> Change:

@@ -10,8 +10,9 @@ that came before it; meanwhile the host launches nothing, and the device idles a
 
 ## How it decides
 Of the recorded reads of a number those count that take 100 µs or more (`ran_on.slow_reads`), unless the operators are
-known to run on the processor; there must be `min_reads` of them, which together take `min_share` of the recording. There is no price: what the device
-does meanwhile is not recorded, and without the reads the program waits for it elsewhere.
+known to run on the processor; there must be `min_reads` of them, which together take `min_share` of the recording.
+There is no price: what the device does meanwhile is not recorded, and without the reads the program waits for it
+elsewhere.
 
 ## What to try
 Read fewer numbers: keep losses and norms on the device, and read them together, once in many steps.
@@ -49,7 +50,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare slow reads with the recording."""
     found, where = s(slow_reads), s.maybe(ran_on)
     share = found.total_ns / found.recorded_ns
-    if found.waited < limits["min_reads"] or share < limits["min_share"] or (where is not None and where.where == "cpu"):
+    if found.waited < limits["min_reads"] or share < limits["min_share"]:
+        return
+    if where is not None and where.where == "cpu":
         return
     device = "an Apple device" if where is not None and where.where == "mps" else "a device"
     yield Draft(

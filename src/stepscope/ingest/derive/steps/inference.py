@@ -84,11 +84,18 @@ def find_steps(names: Names, gaps: Times, shortest: int = LEAST_LENGTH) -> Cuts 
     return Cuts(positions, partial)
 
 
-def repeats(names: Names) -> int:
-    """Number of occurrences of the most frequent window of names; 0 if the sequence is shorter than a window."""
+def repeats(names: Names, heavy: NDArray[np.bool_]) -> int:
+    """Number of occurrences of the most frequent window of names that holds heavy work; 0 without one.
+
+    Args:
+        names: int64[n], names as numbers.
+        heavy: bool[n], whether each is work that every layer does, such as a GEMM: a formula may repeat pointwise work.
+    """
     if names.size < _WINDOW:
         return 0
-    return int(np.unique(_window_hashes(names), return_counts=True)[1].max())
+    within = np.convolve(heavy, np.ones(_WINDOW, np.int64), "valid") > 0
+    found = _window_hashes(names)[within]
+    return int(np.unique(found, return_counts=True)[1].max(initial=0))
 
 
 def periodic_part(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slice | None:

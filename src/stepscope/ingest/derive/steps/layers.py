@@ -37,8 +37,11 @@ _LOOKED_UP_SQL: Final = r"""
 SELECT count(*) FILTER (regexp_matches(name, '^aten::_?embedding(_bag)?$')), count(*)
 FROM raw_events e JOIN names USING (name_id) WHERE e.category = 'op'
 """
+#: Work that layers consist of.
+_HEAVY: Final = ("gemm", "attention", "convolution")
 #: A part that occurs this often in a period is a layer, so the period is a step.
 _OFTEN: Final = 6
+_ATTENTIONS_OF_A_BLOCK: Final = 2
 _COPIES_SQL: Final = """
 SELECT count(*) FROM raw_events e JOIN copies c ON c.event = e.id
 WHERE c.direction IN ('HtoD', 'DtoH') AND e.ts >= ? AND e.ts < ?
@@ -54,15 +57,28 @@ def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], starts:
         starts: int64[k], start of each period's first kernel on the device in ns, ascending.
     """
     names = staging.connection.execute(
-        "SELECT name FROM names WHERE list_contains($some, name_id)", {"some": np.unique(period).tolist()}
+        "SELECT name_id, name FROM names WHERE list_contains($some, name_id)", {"some": np.unique(period).tolist()}
     ).fetchall()
-    classes = {classify(name).op_class for (name,) in names}
-    if "optimizer" in classes or repeats(period) >= _OFTEN:
+    class_of = {name_id: classify(name).op_class for name_id, name in names}
+    classes = set(class_of.values())
+    heavy = np.array([class_of.get(name_id) in _HEAVY for name_id in period.tolist()], np.bool_)
+    if "optimizer" in classes or repeats(period, heavy) >= _OFTEN:
         return True
-    if _LOOK_UP in classes and _looks_up_parameters(staging, [name for (name,) in names], starts.size):
+    if _LOOK_UP in classes and _looks_up_parameters(staging, [name for _, name in names], starts.size):
         return True
+    if _is_block(period, [name_id for name_id, op_class in class_of.items() if op_class == "attention"]):
+        return False
     [copies] = staging.one(_COPIES_SQL, [int(starts[0]), int(starts[-1])])
     return bool(copies >= starts.size - 1)
+
+
+def _is_block(period: NDArray[np.int64], attentions: list[int]) -> bool:
+    """Whether a period attends as often as one block does: to itself, and to something else.
+
+    Copies from and to the host show nothing then: tables of positions, offloaded weights and numbers that are read are
+    copied by each block.
+    """
+    return 0 < int(np.isin(period, attentions).sum()) <= _ATTENTIONS_OF_A_BLOCK
 
 
 def _looks_up_parameters(staging: Staging, names: list[str], periods: int) -> bool:

@@ -10,11 +10,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.trace import Trace
-from stepscope.signals.ascend.ascend import need_ascend
 from stepscope.signals.kernels.fusions import Fusion, longest_kept
+from stepscope.signals.shared.job import platform
 from stepscope.signals.shared.operations import Operations, operations
 from stepscope.signals.shared.patterns import Ranges, members, sequences
 from stepscope.signals.shared.tensor_shapes import tensors
@@ -72,7 +73,8 @@ def added_biases(s: Signals) -> Fusion:
 
 def _found(s: Signals, pattern: str, check: _Check) -> Fusion:
     """The sequences of a pattern that nothing else fuses."""
-    need_ascend(s)
+    if s(platform) != "npu":
+        raise MissingInputError("the recording is not of an NPU", hint="this concerns NPUs only")
     w = s(operations)
     taken = np.zeros(len(w.letters), np.bool_)
     for kind, ranges in s(sequences).items():
