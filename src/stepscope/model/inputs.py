@@ -9,7 +9,7 @@ from typing import Final, Literal
 Input = Literal[
     "device", "grids", "operators", "shapes", "stacks", "modules", "calls", "os_calls", "loader", "collectives",
     "links", "summaries", "allocations", "snapshot", "history",
-    "machine",
+    "machine", "switches", "core_counters", "kernel_counters",
 ]  # fmt: skip
 
 
@@ -54,6 +54,14 @@ ABSENCES: Final[Mapping[Input, Absence]] = {
     "history": Absence(
         "the memory snapshot has no history of the allocator",
         "let the allocator keep its history (PyTorch: torch.cuda.memory._record_memory_history)",
+    ),
+    "switches": Absence(
+        "the recording does not show when threads had a processor", "record when threads run, and when they wait"
+    ),
+    "core_counters": Absence("counters of cores are not recorded", "record the device with counters of its cores"),
+    "kernel_counters": Absence(
+        "no counters of single kernels are beside the recording",
+        "give what a profiler of kernels wrote together with the recording",
     ),
     "machine": Absence(
         "the machine was not sampled while the steps ran",

@@ -60,10 +60,7 @@ def core_metrics(trace: Trace) -> Table:
     """
     rows = trace.rows(_SQL)
     if not rows:
-        raise MissingInputError(
-            "counters of AI cores are not recorded",
-            hint="record an Ascend device with profiler_level=ProfilerLevel.Level1 and aic_metrics=AiCMetrics....",
-        )
+        raise MissingInputError.of("core_counters")
     rank = trace.ranks[0]
     return Table.from_rows(CORE_METRICS, [(rank, *row.values()) for row in rows])
 

@@ -75,10 +75,7 @@ def inspected_kernels(trace: Trace) -> Table:
         one = launches.setdefault((row["tool"], row["launch"], row["name"]), {**row, "values": {}})
         one["values"][row["metric"]] = row["value"]
     if not launches:
-        raise MissingInputError(
-            "no counters of single kernels are beside the recording",
-            hint="give what ncu --csv, msprof op or rocprof-compute wrote together with the recording",
-        )
+        raise MissingInputError.of("kernel_counters")
     recorded = [{**row, "base": parse(row["name"]).base or row["name"]} for row in trace.rows(_RECORDED_SQL)]
     whole = sum(row["total"] for row in recorded)
     return Table.from_rows(

@@ -17,6 +17,8 @@ SOURCE: Final = SourceTraits(
         "stacks": "record with with_stack=True",
         "modules": "record with with_modules=True or with_stack=True, or annotate with record_function",
         "calls": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
+        "core_counters": "record with profiler_level Level1 and aic_metrics=AiCMetrics....",
+        "kernel_counters": "give what msprof op wrote together with the recording",
         "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
         "collectives": "record the ranks with activities=[CPU, NPU] and profiler_level Level1",
         "links": "record with profiler_level Level1 or Level2, and give the whole result folder",

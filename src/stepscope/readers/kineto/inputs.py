@@ -22,6 +22,7 @@ SOURCE: Final = SourceTraits(
         "stacks": "record with with_stack=True",
         "modules": "record with with_stack=True, or annotate with torch.profiler.record_function",
         "calls": "record the device as well as the host (activities=[CPU, CUDA])",
+        "kernel_counters": "give what ncu --csv or rocprof-compute wrote together with the recording",
         "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
         "collectives": "record the ranks with their devices (activities=[CPU, CUDA])",
         "allocations": "record with profile_memory=True",

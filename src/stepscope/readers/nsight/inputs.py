@@ -18,6 +18,8 @@ SOURCE: Final = SourceTraits(
         "modules": "record with --trace=cuda,nvtx and annotate with torch.cuda.nvtx.range",
         "calls": "record with --trace=cuda",
         "os_calls": "record with --trace=cuda,nvtx,osrt",
+        "switches": "record with --cpuctxsw=process-tree",
+        "kernel_counters": "give what ncu --csv wrote together with the recording",
         "loader": "record with --trace=cuda,nvtx and name a range around the wait for data DataLoader",
         "collectives": "record the ranks with --trace=cuda,nvtx",
         "allocations": "record with --cuda-memory-usage=true",

@@ -101,7 +101,7 @@ def logging(s: Signals) -> Logging:
         return _found(s, "other", {i: name for i, name in other.items() if name in _WRITES}, _LONGEST_LINE_NS)
     raise MissingInputError(
         "the recording has neither Python functions nor calls of the operating system",
-        hint="record with with_stack=True (Nsight Systems: --trace=cuda,nvtx,osrt)",
+        hint="record call stacks, or calls of the operating system",
     )
 
 

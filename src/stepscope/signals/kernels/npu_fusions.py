@@ -74,7 +74,7 @@ def added_biases(s: Signals) -> Fusion:
 def _found(s: Signals, pattern: str, check: _Check) -> Fusion:
     """The sequences of a pattern that nothing else fuses."""
     if s(platform) != "npu":
-        raise MissingInputError("the recording is not of an NPU", hint="this concerns NPUs only")
+        raise MissingInputError("the devices of the recording have no such operators", hint="nothing is missing")
     w = s(operations)
     taken = np.zeros(len(w.letters), np.bool_)
     for kind, ranges in s(sequences).items():

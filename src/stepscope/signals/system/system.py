@@ -179,10 +179,7 @@ def _off_cpu(s: Signals, ready: bool) -> Intervals:
     switches = s.trace.scalar("SELECT count(*) FROM counters WHERE name = 'on CPU'")
     rows = s.trace.columns(_ON_CPU_SQL, {"track": _main(s)}) if switches else {"ts": np.zeros(0, np.int64)}
     if not rows["ts"].size:
-        raise MissingInputError(
-            "the recording does not show when threads had a processor",
-            hint="record switches of threads (Nsight Systems: --cpuctxsw=process-tree)",
-        )
+        raise MissingInputError.of("switches")
     state = rows["value"][:-1]
     out = np.flatnonzero(state < 0 if ready else state <= 0)
     return Intervals.union_of(rows["ts"][out], rows["ts"][out + 1])
