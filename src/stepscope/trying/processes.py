@@ -65,6 +65,16 @@ def of_run(token: str) -> list[int]:
     return sorted(found)
 
 
+def processes_below(folder: Path) -> list[int]:
+    """Processes whose working folder lies in a folder; of Linux only."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (entry / "cwd").readlink().is_relative_to(folder):
+                found.append(int(entry.name))
+    return sorted(found)
+
+
 def end(process: subprocess.Popen[bytes], token: str) -> None:
     """End a run: its first process, those of its session, and all others with its token.
 

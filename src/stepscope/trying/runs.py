@@ -150,6 +150,7 @@ class OpenRun:
         self._started = 0.0
         self._pids: list[int] = []
         self._outside: Restored | None = None
+        self._killed = False
         self._looked = 0.0
 
     @property
@@ -159,7 +160,8 @@ class OpenRun:
 
     def settings(self, settings: TrialSettings) -> TrialSettings:
         """Settings, with what is this run's own."""
-        return replace(settings, token=self._token, scratch=self._scratch, kept=str(self.folder / "kept"))
+        kept, now = str(self.folder / "kept"), time.time_ns()
+        return replace(settings, token=self._token, scratch=self._scratch, kept=kept, since_ns=now)
 
     def start(self, settings: TrialSettings, variables: Mapping[str, str | None]) -> int:
         """Start it; the number of its first process."""
@@ -212,12 +214,19 @@ class OpenRun:
             self._pids, self._looked = processes.of_run(self._token), now
         return self._pids
 
+    def kill(self) -> None:
+        """End all of its processes."""
+        if self._process is not None and not self._killed:
+            # What it ended with by itself is kept.
+            self._process.poll()
+            processes.end(self._process, self._token)
+            self._killed = True
+
     def end(self) -> Restored:
         """End it, with all of its processes, and put back what it wrote outside of its folder."""
         if self._outside is not None:
             return self._outside
-        if self._process is not None:
-            processes.end(self._process, self._token)
+        self.kill()
         found = restore(self.folder / "kept") if self._scratch else Restored()
         shutil.rmtree(self.folder / "root", ignore_errors=True)
         if not found.lost:

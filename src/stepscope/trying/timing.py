@@ -108,7 +108,11 @@ def timed_run(
         seen: What an earlier run showed.
     """
     side = _started(workplace, remedies, settings, seen)
-    return _ended(side, lambda: _until(side, how_long, lambda: _is_enough(side, how_long)), how_long)
+    try:
+        _until(side, how_long, lambda: _is_enough(side, how_long))
+        return _ended(side, side.run.status, how_long)
+    finally:
+        side.run.end()
 
 
 def paired_runs(
@@ -129,8 +133,14 @@ def paired_runs(
         _warm_up(sides, how_long)
         if not any(side.hung or side.run.is_over() for side in sides):
             _take_turns(base, new, how_long)
-        return _ended(base, lambda: None, how_long), _ended(new, lambda: None, how_long)
+        # What one puts back the other must not write over.
+        statuses = [side.run.status for side in sides]
+        for side in sides:
+            side.run.kill()
+        return _ended(base, statuses[0], how_long), _ended(new, statuses[1], how_long)
     finally:
+        for side in sides:
+            side.run.kill()
         for side in sides:
             side.run.end()
 
@@ -216,14 +226,10 @@ def _is_enough(side: Side, how_long: HowLong) -> bool:
     return counted >= how_long.steps and float(min(one[-1] - one[0] for one in starts)) >= how_long.seconds * 1e9
 
 
-def _ended(side: Side, wait: Callable[[], None], how_long: HowLong) -> RunResult:
-    """Wait, end a run, and say what it showed."""
-    result = RunResult([one.name for one in side.remedies], linked=side.run.linked)
-    try:
-        wait()
-    finally:
-        status, result.seconds = side.run.status, side.run.seconds
-        outside = side.run.end()
+def _ended(side: Side, status: int | None, how_long: HowLong) -> RunResult:
+    """End a run, and say what it showed; the status is that with which it ended by itself, if it did."""
+    result = RunResult([one.name for one in side.remedies], linked=side.run.linked, seconds=side.run.seconds)
+    outside = side.run.end()
     result.back, result.removed, result.lost = outside.back, outside.removed, outside.lost
     _fill(result, side)
     if result.steps < FEWEST or status not in (None, 0):

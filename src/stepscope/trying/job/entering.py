@@ -42,7 +42,7 @@ def enter() -> None:
     settings = TrialSettings.given()
     if settings is None:
         return
-    guard = FileGuard(settings.scratch, settings.kept) if settings.scratch else None
+    guard = FileGuard(settings.scratch, settings.kept, settings.since_ns) if settings.scratch else None
     if guard is not None:
         guard.install()
     random.seed(settings.seed)

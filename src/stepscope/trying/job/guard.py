@@ -12,7 +12,6 @@ import os
 import shutil
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,13 +35,14 @@ class FileGuard:
     Args:
         scratch: Folder that may be written.
         kept: Folder for the copies.
+        since_ns: When the run started, in ns since the epoch: files that changed later are its own.
     """
 
-    def __init__(self, scratch: str, kept: str) -> None:
+    def __init__(self, scratch: str, kept: str, since_ns: int) -> None:
         caches = [os.environ[name] for name in _CACHES if os.environ.get(name)]
         self._free = tuple(f"{os.path.realpath(one)}{os.sep}" for one in (scratch, kept, *_SYSTEM, *caches))
         self._kept = Path(kept)
-        self._since = time.time_ns() - 1_000_000_000
+        self._since = since_ns
         self._busy = threading.local()
 
     def install(self) -> None:

@@ -19,6 +19,7 @@ class TrialSettings:
         token: Marks all processes of this run.
         reports: Folder in which processes report, absolute; empty if this run only applies remedies.
         scratch: Folder that the run may write as it likes, absolute; empty if nothing is guarded.
+        since_ns: When the run started, in ns since the epoch: files that changed later are its own.
         kept: Folder for copies of files that are about to be overwritten outside of it, absolute.
         remedies: Names of modules of remedies to apply.
         seen: What an earlier run showed, as JSON values.
@@ -30,6 +31,7 @@ class TrialSettings:
     token: str
     reports: str
     scratch: str = ""
+    since_ns: int = 0
     kept: str = ""
     remedies: tuple[str, ...] = ()
     seen: dict[str, Any] = field(default_factory=dict)
