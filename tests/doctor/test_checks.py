@@ -252,6 +252,8 @@ CASES: list[tuple[str, str, Facts, Facts]] = [
     ("nccl-values", "error", env(NCCL_IB_TIMEOUT="3600"), env(NCCL_IB_TIMEOUT="31")),
     ("nccl-values", "error", env(NCCL_NTHREADS="100"), env(NCCL_NTHREADS="512")),
     ("nccl-values", "error", env(NCCL_IB_TC="256"), env(NCCL_IB_TC="0x60")),
+    ("nccl-values", "error", env(NCCL_IB_TC="-2"), env(NCCL_IB_TC="-1")),
+    ("nccl-values", "error", env(NCCL_IB_SL="16"), env(NCCL_IB_SL="-1")),
     ("nccl-values", "error", env(NCCL_BUFFSIZE="4M"), env(NCCL_BUFFSIZE="4194304")),
     ("nccl-values", "error", env(NCCL_ALGO="rings"), env(NCCL_ALGO="allreduce:tree,CollnetDirect;broadcast:ring")),
     ("nccl-values", "error", env(NCCL_PROTO="LL256"), env(NCCL_PROTO="^LL128")),

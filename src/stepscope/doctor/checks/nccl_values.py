@@ -9,16 +9,17 @@ from typing import Final
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
 
-#: Whole numbers: which fit, and in words. Widths of fields of InfiniBand: service level 4 bits, traffic class 8,
-#: timeout 5, retries 3. Threads and sockets are limits in NCCL's sources.
+#: Whole numbers: which fit, and in words. NCCL's guide states those of threads and sockets, and a timeout of 0 for
+#: none; its sources take up to 640 threads per block, and -1 for service level and traffic class, which are fields of 4
+#: and 8 bits; timeout and retries have 5 and 3 (InfiniBand).
 _NUMBERS: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
     "NCCL_NTHREADS": (lambda value: value % 32 == 0 and 64 <= value <= 640, "64, 128, 256 or 512"),
     "NCCL_SOCKET_NTHREADS": (lambda value: 1 <= value <= 16, "1 to 16"),
     "NCCL_NSOCKS_PERTHREAD": (lambda value: 1 <= value <= 64, "1 to 64, and with NCCL_SOCKET_NTHREADS times as many"),
-    "NCCL_BUFFSIZE": (lambda value: value >= 1, "bytes, a power of two"),
+    "NCCL_BUFFSIZE": (lambda value: value >= 1, "bytes, best a power of two"),
     "NCCL_CROSS_NIC": (lambda value: 0 <= value <= 2, "0, 1 or 2"),
-    "NCCL_IB_SL": (lambda value: 0 <= value <= 15, "0 to 15"),
-    "NCCL_IB_TC": (lambda value: 0 <= value <= 255, "0 to 255"),
+    "NCCL_IB_SL": (lambda value: -1 <= value <= 15, "0 to 15, or -1 for NCCL's choice"),
+    "NCCL_IB_TC": (lambda value: -1 <= value <= 255, "0 to 255, or -1 for NCCL's choice"),
     "NCCL_IB_TIMEOUT": (lambda value: 0 <= value <= 31, "0 to 31: 4 µs times two to the power of it"),
     "NCCL_IB_RETRY_CNT": (lambda value: 0 <= value <= 7, "0 to 7"),
     "NCCL_MIN_NCHANNELS": (lambda value: value >= 1, "a number of channels from 1 on"),
