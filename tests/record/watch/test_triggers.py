@@ -32,8 +32,8 @@ def slow(lengths: list[int], factor: float = 1.5) -> list[int]:
     [
         ([100] * 30 + [151] + [100] * 30, [30]),
         ([100] * 30 + [150] + [100] * 30, []),  # just misses
-        ([100] * 9 + [900], []),  # too few before
-        ([100] * 10 + [900], [10]),
+        ([100] * 14 + [900], []),  # too few before
+        ([100] * 15 + [900], [15]),
         ([900] + [100] * 20 + [160], [21]),  # the first step is no measure
         (([100] * 9 + [300]) * 12, [19, 29]),  # evaluation: from the fourth one on it is usual
         (([100] * 9 + [300]) * 12 + [100, 900], [19, 29, 121]),
@@ -132,8 +132,8 @@ def test_within_a_pause_only_what_is_asked_for_or_far_worse_is_recorded(tmp_path
     first = claim(tmp_path, seen(4), 60, "")
     assert first is not None
     assert claim(tmp_path, seen(9), 60, first.folder) is None
-    assert claim(tmp_path, seen(9, 700), 60, first.folder) is None
-    worse = claim(tmp_path, seen(9, 701), 60, first.folder)
+    assert claim(tmp_path, seen(9, 500), 60, first.folder) is None
+    worse = claim(tmp_path, seen(9, 501), 60, first.folder)
     asked = claim(tmp_path, seen(9, what="file"), 60, worse.folder if worse else "")
     assert len({one.folder for one in (first, worse, asked) if one}) == 3
     assert claim(tmp_path, seen(9), 0, asked.folder if asked else "") is not None

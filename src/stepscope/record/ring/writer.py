@@ -30,7 +30,7 @@ from stepscope.record.ring.layout import (
 )
 
 #: Nanoseconds between two writes.
-_BETWEEN_NS: Final = 250_000_000
+_BETWEEN_NS: Final = 500_000_000
 
 
 class RingWriter:

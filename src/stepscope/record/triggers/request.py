@@ -27,7 +27,7 @@ REASON: Final = ".trigger.json"
 #: Seconds after which a request is none any more, for processes that have not seen it.
 STALE_S: Final = 120.0
 #: A reason that is so many times as far from what is usual as the last one does not wait: noise hides nothing.
-_WORSE: Final = 3
+_WORSE: Final = 2
 #: Seconds in which what one rank saw counts as the same that another one sees.
 _SAME_S: Final = 10.0
 _TRIES: Final = 20

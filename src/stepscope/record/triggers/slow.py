@@ -8,7 +8,7 @@ from typing import Final
 
 #: Steps that one is compared with, and how many there must be.
 _COMPARED: Final = 100
-_FEWEST: Final = 10
+_FEWEST: Final = 15
 #: Steps between two looks at what is usual: a median of a hundred takes 5 µs.
 _BETWEEN: Final = 10
 #: As long as so many of those that it is compared with, a step is none of a kind: evaluation and checkpoints return.

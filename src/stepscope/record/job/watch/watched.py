@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stepscope.record.settings import RecordSettings
 
 #: Nanoseconds between two looks at files that ask for a recording.
-_BETWEEN_LOOKS_NS: Final = 20_000_000
+_BETWEEN_LOOKS_NS: Final = 100_000_000
 #: Name of the file that the launcher touches when it gets the signal that asks.
 SIGNALLED: Final = "asked"
 
