@@ -15,10 +15,16 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 from typing import Any, Final
 
+from stepscope.model.process.leaving import starting_worker
+
 _GUARD: Final = threading.Lock()
 
 
 class _Process(SpawnProcess):
+    def start(self) -> None:
+        with starting_worker():
+            super().start()
+
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: N802 (called so by the library)
         with _no_main_module():

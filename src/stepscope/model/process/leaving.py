@@ -23,6 +23,10 @@ _ACTIONS: Final[dict[object, Callable[[], object]]] = {}
 _PATHS: Final[dict[Path, int]] = {}
 _GUARD: Final = threading.Lock()
 _LEAVING: Final = threading.Event()
+#: Held while a worker is being started, which is not among the workers yet.
+_STARTING: Final = threading.Lock()
+#: What a worker leaves to the process that started it.
+_OF_OWNER: Final = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
 #: Other threads may still put something into a folder that is being removed.
 _ATTEMPTS: Final = 5
 #: How often a worker looks whether it is still wanted.
@@ -96,11 +100,33 @@ def leave(status: int, sentence: str) -> NoReturn:
         os._exit(status)
 
 
+@contextmanager
+def starting_worker() -> Iterator[None]:
+    """Around the start of a worker: none starts once the process is leaving, and none is missed by who ends them.
+
+    Until the worker does so itself (`work_for`), it hears nothing of Ctrl-C and the terminal's closing, at which a
+    Python that is just starting would say where it was.
+    """
+    with _STARTING:
+        if not _LEAVING.is_set():
+            blocks = hasattr(signal, "pthread_sigmask")
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_OWNER) if blocks else set()
+            try:
+                yield
+            finally:
+                if blocks:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            return
+    wait_if_leaving()
+
+
 def _end_workers() -> None:
     # Imported by who has started any, which takes a while.
     library: Any = sys.modules.get("multiprocessing")
     if library is None:
         return
+    # One that is being started is told of in some milliseconds.
+    _STARTING.acquire(timeout=_GONE_SECONDS)
     workers = library.active_children()
     for worker in workers:
         worker.kill()
@@ -116,9 +142,10 @@ def _end_workers() -> None:
 
 def work_for(owner: int) -> None:
     """Let this process end with the one that started it, which alone receives Ctrl-C and the terminal's closing."""
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    for number in _OF_OWNER:
+        signal.signal(number, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_OWNER)
     threading.Thread(target=_end_with, args=(owner,), name="stepscope-owner", daemon=True).start()
 
 
