@@ -94,7 +94,6 @@ class Windows:
         length = settings.stop - settings.first
         self.first = self.first + settings.every if settings.every and settings.scheduled else _NEVER
         self.stop = self.first + length
-        self._slow.forget()
         return self._left > 0 and bool(settings.every or settings.requests or settings.slow)
 
     def _is_asked(self) -> bool:

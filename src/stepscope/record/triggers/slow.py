@@ -48,8 +48,3 @@ class SlowStepFinder:
         lengths.append(length_ns)
         self._since += 1
         return slow
-
-    def forget(self) -> None:
-        """Compare with later steps alone: recorded ones took longer."""
-        self._lengths.clear()
-        self.usual_ns = 0
