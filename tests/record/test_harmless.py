@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -273,6 +274,13 @@ def test_threads_are_the_programs_own(tmp_path: Path) -> None:
         [sys.executable, "program.py"], capture_output=True, text=True, cwd=tmp_path, env=environment()
     )
     assert [*recorded.output.split()[:2]] == [*alone.stdout.split()[:2]] == ["1", "[<_MainThread(MainThread,"]
+
+
+def test_the_program_gets_the_environment_that_it_would_have(tmp_path: Path) -> None:
+    code = "import json, os\nprint(json.dumps(dict(os.environ)))\n"
+    given = json.loads(record(tmp_path, code).output)
+    ours = {"PYTHONPATH": given["PYTHONPATH"], "STEPSCOPE_RECORD": given["STEPSCOPE_RECORD"]}
+    assert given == {**environment(), **ours}
 
 
 def test_processes_without_a_group_are_not_all_rank_0(tmp_path: Path) -> None:

@@ -43,6 +43,15 @@ _OBJECTS: Final = 250_000
 _MALLOC: Final = {-8: max(1, (os.cpu_count() or 1) // 2), -1: 128 << 20, -3: 32 << 20}
 
 
+#: Environment variables that tricks have set in this process.
+_SET: Final[dict[str, str]] = {}
+
+
+def given_environment() -> dict[str, str]:
+    """The environment that this process was started with: what it starts for its user is to know of no trick."""
+    return {name: value for name, value in os.environ.items() if _SET.get(name) != value}
+
+
 def wanted(trick: str) -> bool:
     """Whether the switch lets one of `TRICKS` be done."""
     left_out = os.environ.get(SWITCH, "").split(",")
@@ -53,7 +62,7 @@ def wanted(trick: str) -> bool:
 def quick_process() -> Iterator[None]:
     """A process in which a command is about to run."""
     if wanted("blas"):
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        _set("OPENBLAS_NUM_THREADS", "1")
     if wanted("collector"):
         # A report makes a hundred thousand objects that stay, most of them by imports, and a few hundred in cycles.
         gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
@@ -67,6 +76,11 @@ def quick_process() -> Iterator[None]:
         keep_instances(0)
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
+
+
+def _set(name: str, value: str) -> None:
+    if name not in os.environ:
+        os.environ[name] = _SET[name] = value
 
 
 def quicken_classes() -> None:
@@ -155,7 +169,7 @@ def with_few_heaps() -> None:
     """
     if not wanted("heaps"):
         return
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    _set("ARROW_DEFAULT_MEMORY_POOL", "system")
     if sys.platform == "linux" and (mallopt := library_function("mallopt")) is not None:
         for option, value in _MALLOC.items():
             mallopt(option, value)

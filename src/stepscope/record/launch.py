@@ -18,7 +18,7 @@ INJECTED: Final = Path(__file__).parent / "inject"
 
 
 def environment(settings: RecordSettings, inherited: Mapping[str, str]) -> dict[str, str]:
-    """The program's environment: that of this process, with what its Python is to load."""
+    """The program's environment: what it inherits, with what its Python is to load."""
     paths = [str(INJECTED), *filter(None, [inherited.get("PYTHONPATH")])]
     ours = {"PYTHONPATH": os.pathsep.join(paths), VARIABLE: settings.text()}
     return {**inherited, **ours}
@@ -27,6 +27,7 @@ def environment(settings: RecordSettings, inherited: Mapping[str, str]) -> dict[
 def run(
     command: Sequence[str],
     settings: RecordSettings,
+    inherited: Mapping[str, str],
     asking: Mapping[str, Path] | None = None,
     started: Callable[[int], None] | None = None,
     *,
@@ -37,6 +38,7 @@ def run(
     Args:
         command: The program and its arguments, as a shell would start it.
         settings: What its processes are to record.
+        inherited: The environment that the program would have without recording.
         asking: Signals, by name, that are not the program's but touch a file, to ask for a recording.
         started: Called with its process id.
         tied: Whether the program ends where this process is killed.
@@ -51,7 +53,7 @@ def run(
     with signals.held():
         try:
             process = subprocess.Popen(
-                list(command), env=environment(settings, os.environ), preexec_fn=signals.as_before(tied=tied)
+                list(command), env=environment(settings, inherited), preexec_fn=signals.as_before(tied=tied)
             )
         except OSError as error:
             raise UserError(

@@ -19,11 +19,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 def doctor(program: Program = None, data: Data = None, json: AsJson = False) -> None:
     """Look at the machine and the environment of a job without running it, and say what to change."""
     from stepscope.cli.recording import doctor_output as output
+    from stepscope.cli.speed import given_environment
     from stepscope.doctor.examine import examine
     from stepscope.doctor.machine import Machine
     from stepscope.doctor.probe.gather import gather
 
-    findings = examine(gather(Machine(program=tuple(program or ()), data=tuple(data or ()))))
+    machine = Machine(program=tuple(program or ()), data=tuple(data or ()), environ=given_environment())
+    findings = examine(gather(machine))
     if json:
         from json import dumps
 

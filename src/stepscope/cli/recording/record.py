@@ -135,6 +135,7 @@ def record(
     """
     from stepscope.cli.recording.diagnosis import diagnose
     from stepscope.cli.recording.watching import watching
+    from stepscope.cli.speed import given_environment
     from stepscope.model.errors import UserError
     from stepscope.record import nsys
     from stepscope.record.folders import recording_folder
@@ -170,7 +171,9 @@ def record(
         hidden = folder / WATCHED if watch else None
         sampler = None if no_machine else MachineSampler(folder, reports, watched=hidden)
         with watching(settings, sampler, prometheus) as watched:
-            status = run(command, settings, asking, sampler.start if sampler else None, tied=not lasting)
+            status = run(
+                command, settings, given_environment(), asking, sampler.start if sampler else None, tied=not lasting
+            )
         problems = nsys.export(folder) if with_ else []
         for line in [*sentences(reports_in(reports), settings), *about_samples(sampler), *watched, *problems]:
             typer.echo(f"stepscope: {line}.", err=True)

@@ -96,6 +96,7 @@ def _carry_out(
     keep_prices: bool,
 ) -> tuple[Tried, int]:
     """Carry a trial out; what it found, and the exit status of a signal that cut it, or 0."""
+    from stepscope.cli.speed import given_environment
     from stepscope.cli.trying.stopping import Stopped, stopping
     from stepscope.trying import prices
     from stepscope.trying.job.settings import TrialSettings
@@ -114,7 +115,7 @@ def _carry_out(
         prices=tuple(prices.kept(file)) if keep_prices else (),
     )  # fmt: skip
     state = opened(folder, command, working)
-    place = Workplace(folder, TriedProgram(tuple(command), working, _environment()), in_place=in_place)
+    place = Workplace(folder, TriedProgram(tuple(command), working, given_environment()), in_place=in_place)
     where = "in the program's own folder" if in_place else f"in copies of {working} below {folder}"
     _say(f"each run works {where}")
     trial = Trial(place, state, options, _say)
@@ -143,20 +144,6 @@ def _command(program: list[str]) -> list[str]:
     if first.suffix == ".py" and first.is_file() and not os.access(first, os.X_OK):
         return [sys.executable, *program]
     return list(program)
-
-
-def _environment() -> dict[str, str]:
-    """The variables that stepscope was started with, without those that it sets for itself."""
-    given = dict(os.environ)
-    try:
-        started = Path("/proc/self/environ").read_bytes().split(b"\0")
-    except OSError:
-        return given
-    names = {os.fsdecode(one.partition(b"=")[0]) for one in started}
-    for name in ("OPENBLAS_NUM_THREADS", "ARROW_DEFAULT_MEMORY_POOL"):
-        if name not in names:
-            given.pop(name, None)
-    return given
 
 
 def _listed() -> str:
