@@ -60,6 +60,13 @@ def test_what_the_page_is_told(ring: RingWriter, tmp_path: Path) -> None:
     json.dumps(job)
 
 
+def test_a_ring_that_lies_about_its_process(tmp_path: Path) -> None:
+    about = {"pid": 1 << 70, "host": ABOUT["host"], "rank": "first", "world_size": []}
+    RingWriter(tmp_path / ".watch" / "a.ring", about, steps=4)
+    [rank] = job_now(tmp_path)["ranks"]
+    assert (rank["name"], rank["lives"]) == (f"process {1 << 70} on {ABOUT['host']}", False)
+
+
 def test_the_page_shows_steps_as_they_come(ring: RingWriter, tmp_path: Path, chromium: browser.Browser) -> None:
     with answering(create_app(lambda: job_now(tmp_path), TOKEN)) as listener:
         page = chromium.page(address(listener, "127.0.0.1", TOKEN), 1280, "light", 800)

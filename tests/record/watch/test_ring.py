@@ -30,7 +30,6 @@ def test_the_last_steps_are_kept_in_order(steps: int, between: int, tmp_path: Pa
     assert found.steps == tuple(step(number) for number in range(max(0, steps - 8), steps))
     assert (found.count, found.wait_ns, found.rank) == (steps, 3 * steps, 2)
     assert found.length_ns == sum(10 + number for number in range(steps))
-    assert found.lives()
     assert read_ring(tmp_path / "one.ring", 3).steps == found.steps[-3:]
     assert (tmp_path / "one.ring").stat().st_size == size(8)
 

@@ -110,7 +110,9 @@ def test_reasons_in_words(trigger: Trigger, said: str) -> None:
     assert Trigger.of_values(json.loads(json.dumps(trigger.values()))) == trigger
 
 
-@pytest.mark.parametrize("values", [None, [], {}, {"what": 3}, {"what": "signal", "rank": "0"}])
+@pytest.mark.parametrize(
+    "values", [None, [], {}, {"what": 3}, {"what": "signal", "rank": "0"}, {"what": "signal", "unix_ns": 1 << 70}]
+)
 def test_reasons_that_cant_be_read(values: object) -> None:
     with pytest.raises(ValueError, match="reason"):
         Trigger.of_values(values)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -67,19 +66,16 @@ class Ring:
         return rank if isinstance(rank, int) else 0
 
     @property
+    def world_size(self) -> int:
+        """Ranks of its job."""
+        size = self.about.get("world_size")
+        return size if isinstance(size, int) else 1
+
+    @property
     def pid(self) -> int:
         """The number of its process; 0 if it does not say."""
         pid = self.about.get("pid")
         return pid if isinstance(pid, int) else 0
-
-    def lives(self) -> bool:
-        """Whether its process still runs, as far as this machine can tell."""
-        if self.about.get("host") != os.uname().nodename:
-            return False
-        with contextlib.suppress(OSError):
-            os.kill(self.pid, 0)
-            return True
-        return False
 
 
 def read_ring(path: Path, last: int | None = None) -> Ring:
@@ -158,7 +154,7 @@ def _happened(data: bytes, count: int) -> list[dict[str, Any]]:
 
 
 def _values(text: bytes) -> dict[str, Any]:
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         values = json.loads(text)
         if isinstance(values, dict):
             return values

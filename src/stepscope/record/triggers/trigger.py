@@ -9,8 +9,10 @@ from typing import Any, Final
 SLOW_STEP: Final = "slow step"
 MEMORY_JUMP: Final = "memory jump"
 RANKS_APART: Final = "ranks apart"
+PLANNED: Final = "steps"
 #: What somebody asked for, and how that is said.
 _ASKED: Final = {
+    PLANNED: "these steps were asked for",
     "file": "a file that was touched asked for it",
     "signal": "a signal asked for it",
     "attach": "stepscope attach asked for it",
@@ -23,7 +25,8 @@ class Trigger:
     """Why a recording was made.
 
     Attributes:
-        what: `slow step`, `memory jump`, `ranks apart`, or who asked: `file`, `signal`, `attach`, `program`.
+        what: `slow step`, `memory jump`, `ranks apart`, or what somebody asked for: `steps` at the
+            start, or by a `file`, a `signal`, `attach` or the `program`.
         unix_ns: When.
         rank: On which rank it was seen; -1 where it is none's.
         world_size: Ranks of the job.
@@ -86,6 +89,8 @@ class Trigger:
         texts = ("what", "of")
         if not all(isinstance(value, str if name in texts else int) for name, value in given.items()):
             raise ValueError("its reason can't be read")
+        if any(isinstance(value, int) and value.bit_length() > 63 for value in given.values()):
+            raise ValueError("its reason can't be true")
         return cls(**{"unix_ns": 0, **given})
 
 

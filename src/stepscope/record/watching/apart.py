@@ -48,7 +48,7 @@ def ranks_apart(rings: Sequence[Ring]) -> Trigger | None:
     order = sorted(range(len(rings)), key=lambda at: ends[at][number].end_unix_ns)
     first, last = rings[order[0]], rings[order[-1]]
     return Trigger(
-        RANKS_APART, time.time_ns(), last.rank, int(last.about.get("world_size", len(rings))), number, spread[number],
+        RANKS_APART, time.time_ns(), last.rank, last.world_size, number, spread[number],
         usual, f"rank {first.rank}",
     )  # fmt: skip
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.model.errors import UserError
+from stepscope.model.process.system import lives
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.triggers.request import RecordingRequest
 from stepscope.record.triggers.trigger import Trigger
 from stepscope.record.watching import remote
-from stepscope.record.watching.jobs import AskableProcess, askable, is_there, job_of
+from stepscope.record.watching.jobs import AskableProcess, askable, job_of
 from stepscope.record.watching.refusing import refusal, settings_of
 
 _LOOK_S: Final = 0.05
@@ -105,11 +106,11 @@ def wait(processes: Sequence[AskableProcess], folder: Path, timeout_s: float) ->
             if report is not None and mine and report.stop >= 0:
                 done[one.pid] = report
                 waiting.remove(one)
-        waiting = [one for one in waiting if is_there(one.pid)]
+        waiting = [one for one in waiting if lives(one.pid)]
     said = []
     for one in [one for one in processes if one.pid not in done]:
         name = f"rank {one.rank}" if one.world_size > 1 else f"process {one.pid}"
-        if not is_there(one.pid):
+        if not lives(one.pid):
             said.append(f"{name} ended before it had recorded")
         elif one.pid in begun:
             said.append(f"{name} has not ended its recorded steps in {timeout_s:.0f} s")

@@ -11,6 +11,7 @@ from stepscope.record.ring.reader import Ring, rings_in
 from stepscope.record.triggers.keeping import recordings_in
 from stepscope.record.triggers.request import WATCHED
 from stepscope.record.triggers.trigger import Trigger
+from stepscope.record.watching.jobs import runs
 from stepscope.record.watching.summary import reason_of
 
 #: Steps of each rank that are shown.
@@ -36,11 +37,11 @@ def job_now(folder: Path) -> dict[str, Any]:
 
 
 def _rank(ring: Ring) -> dict[str, Any]:
-    several = int(ring.about.get("world_size", 1)) > 1
+    several = ring.world_size > 1
     name = f"rank {ring.rank}" if several else f"process {ring.pid}"
     lengths = [step.length_ns for step in ring.steps]
     return {
-        "name": f"{name} on {ring.about.get('host', '')}", "rank": ring.rank, "pid": ring.pid, "lives": ring.lives(),
+        "name": f"{name} on {ring.about.get('host', '')}", "rank": ring.rank, "pid": ring.pid, "lives": runs(ring),
         "count": ring.count, "usual_ns": int(median(lengths)) if lengths else 0, "wait_ns": ring.wait_ns,
         "length_ns": ring.length_ns, "device_bytes": ring.device_bytes, "host_bytes": ring.host_bytes,
         "steps": [asdict(step) for step in ring.steps],

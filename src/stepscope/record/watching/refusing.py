@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.errors import UserError
+from stepscope.model.process.system import lives
 from stepscope.record.settings import VARIABLE, RecordSettings
-from stepscope.record.watching.jobs import is_there
 
 _START: Final = "start it with stepscope record --wait, or prepare its shell with stepscope attach --prepare"
 
 
 def refusal(pid: int) -> UserError:
     """Why a process that is not askable is not."""
-    if not is_there(pid):
+    if not lives(pid):
         return UserError(f"there is no process {pid}", hint="see ps for its number; in a container, attach within it")
     name = _text(pid, "comm").strip() or "?"
     if _owner(pid) != os.geteuid():

@@ -16,7 +16,7 @@ def reason_of(folder: Path) -> str:
     """Why a recording was made, in a sentence without a full stop; empty if it can't be read."""
     try:
         return Trigger.of_values(json.loads((folder / REASON).read_text(encoding="utf-8"))).sentence()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return ""
 
 

@@ -14,6 +14,7 @@ from stepscope.record.ring.reader import rings_in
 from stepscope.record.triggers.keeping import recordings_in
 from stepscope.record.triggers.request import REASON, WATCHED, claim
 from stepscope.record.watching.apart import LOOKED_AT, ranks_apart
+from stepscope.record.watching.jobs import runs
 
 #: Seconds between two looks, and before the first one.
 _BETWEEN_S: Final = 1.0
@@ -59,7 +60,7 @@ class JobWatcher:
 
     def look(self) -> None:
         """Look once."""
-        rings = [ring for ring in rings_in(self._output / WATCHED, LOOKED_AT) if ring.lives()]
+        rings = [ring for ring in rings_in(self._output / WATCHED, LOOKED_AT) if runs(ring)]
         trigger = ranks_apart(rings)
         if trigger is not None:
             request = claim(self._output, trigger, self._cooldown_s, self._last)
