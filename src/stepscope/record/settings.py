@@ -67,6 +67,11 @@ class RecordSettings:
     keep_bytes: int = 2 << 30
     control: str = ""
 
+    @property
+    def has_launcher(self) -> bool:
+        """Whether a launcher of ours reads what processes report, and removes it."""
+        return os.path.dirname(self.reports) != self.control  # noqa: PTH120 - processes load it at their start
+
     def text(self) -> str:
         """As JSON."""
         return json.dumps(asdict(self))

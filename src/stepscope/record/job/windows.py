@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 MOST: Final = 20
 #: Nanoseconds between two looks at files that ask for a recording.
 _BETWEEN_LOOKS_NS: Final = 20_000_000
-_NEVER: Final = 1 << 62
+#: A step that no program comes to.
+NEVER: Final = 1 << 62
 
 
 class Windows:
@@ -30,7 +31,7 @@ class Windows:
 
     def __init__(self, settings: RecordSettings) -> None:
         self._settings = settings
-        self.first, self.stop = (settings.first, settings.stop) if settings.scheduled else (_NEVER, _NEVER)
+        self.first, self.stop = (settings.first, settings.stop) if settings.scheduled else (NEVER, NEVER)
         self.postponed = False
         self._left = MOST
         self._asked = False
@@ -92,7 +93,7 @@ class Windows:
         self._left -= 1
         self.postponed = False
         length = settings.stop - settings.first
-        self.first = self.first + settings.every if settings.every and settings.scheduled else _NEVER
+        self.first = self.first + settings.every if settings.every and settings.scheduled else NEVER
         self.stop = self.first + length
         return self._left > 0 and bool(settings.every or settings.requests or settings.slow)
 

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stepscope.record.job.identity import JobProcess
+from stepscope.record.triggers.request import RecordingRequest
 
 if TYPE_CHECKING:
     from stepscope.record.settings import RecordSettings
 
+#: Nanoseconds after which an entry is written anew: systems remove what lies in a temporary folder for days.
+_BETWEEN_NS: Final = 3_600_000_000_000
 #: Folder, in the user's, of the reports of processes that no launcher of ours started.
 REPORTED: Final = "reports"
 
@@ -34,24 +37,29 @@ class ControlEntry:
 
     def __init__(self, settings: RecordSettings) -> None:
         self._folder = Path(settings.control)
-        self._reports = settings.reports
+        self._settings = settings
         self._pid = os.getpid()
-        self._made = False
+        self._next = 0
         self.asked = self._folder / f"{self._pid}.ask"
 
-    def steps(self) -> None:
-        """This process makes steps: it can be found from the first one on."""
-        if self._made:
+    def steps(self, now: int) -> None:
+        """This process makes steps: it can be found from the first one on.
+
+        Args:
+            now: Monotonic time in ns.
+        """
+        if now < self._next:
             return
-        self._made = True
+        self._next = now + _BETWEEN_NS
         process = JobProcess.current()
         values = {
             "pid": self._pid, "host": socket.gethostname(), "rank": process.rank, "world_size": process.world_size,
-            "job": self._job(), "port": os.environ.get("MASTER_PORT", ""), "reports": self._reports,
+            "job": self._job(), "port": os.environ.get("MASTER_PORT", ""), "reports": self._settings.reports,
             "program": " ".join(getattr(sys, "argv", [])[:3])[:2000], "since_unix_ns": time.time_ns(),
         }  # fmt: skip
         path = self._folder / f"{self._pid}.json"
         with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
             if not is_private(self._folder):
                 return
             unfinished = path.with_suffix(".unfinished")
@@ -59,17 +67,24 @@ class ControlEntry:
             unfinished.write_text(json.dumps(values), encoding="utf-8")
             unfinished.replace(path)
 
+    def request(self) -> RecordingRequest | None:
+        """What is asked for, by this user: a folder that was removed may be another one's by now."""
+        with contextlib.suppress(OSError):
+            if is_private(self._folder):
+                return RecordingRequest.read(self.asked)
+        return None
+
     def leave(self) -> None:
         """The process ends."""
-        if self._made and os.getpid() == self._pid:
+        if self._next and os.getpid() == self._pid:
             for path in (self.asked, self._folder / f"{self._pid}.json"):
                 with contextlib.suppress(OSError):
                     path.unlink(missing_ok=True)
 
     def _job(self) -> str:
         """What the ranks of a job have in common on this machine."""
-        if Path(self._reports).parent != self._folder:
-            return self._reports
+        if self._settings.has_launcher:
+            return self._settings.reports
         # Without a launcher of ours: where the ranks meet, or the group that the shell started.
         place = f"{os.environ.get('MASTER_ADDR', '')}:{os.environ.get('MASTER_PORT', '')}"
         return place if place != ":" else f"group {os.getpgid(0)}"

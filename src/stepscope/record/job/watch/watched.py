@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.record.job.identity import JobProcess
 from stepscope.record.job.watch.control import ControlEntry
-from stepscope.record.job.windows import Windows
+from stepscope.record.job.windows import NEVER, Windows
 from stepscope.record.triggers.jumps import MemoryJumps
 from stepscope.record.triggers.keeping import keep
 from stepscope.record.triggers.request import ASKED, STALE_S, WATCHED, RecordingRequest, claim
-from stepscope.record.triggers.trigger import MEMORY_JUMP, SLOW_STEP, Trigger
+from stepscope.record.triggers.trigger import MEMORY_JUMP, PLANNED, SLOW_STEP, Trigger
 
 if TYPE_CHECKING:
     from stepscope.record.job.watch.clock import StepClock
@@ -40,6 +40,7 @@ class WatchedWindows(Windows):
         self._output = Path(settings.output)
         self._request: RecordingRequest | None = None
         self._done = ""
+        self._planned = self.first
         self._program = False
         self._device = MemoryJumps(settings.jump, settings.jump_bytes)
         self._host = MemoryJumps(settings.jump, settings.jump_bytes)
@@ -75,10 +76,10 @@ class WatchedWindows(Windows):
             length_ns: How long the last one took; 0 if that is not known.
         """
         if self._control is not None:
-            self._control.steps()
+            self._control.steps(time.perf_counter_ns())
         if self._request is None and number >= self.first - self._settings.warmup:
             # Steps that were asked for before the start.
-            self._take(self._claim(self._trigger("steps", number)), number, self.first)
+            self._take(self._claim(self._trigger(PLANNED, number)), number, self.first)
             return
         if self._request is not None:
             return
@@ -88,11 +89,8 @@ class WatchedWindows(Windows):
 
     def over(self) -> bool:
         """A recording is over; there may always be another one."""
-        request, self._request = self._request, None
-        if request is not None:
-            self._done = request.folder
-        self._left = 2
-        super().over()
+        request = self._request
+        self.pass_by()
         if self._clock is not None and request is not None:
             folder, trigger = Path(request.folder).name, request.trigger.values()
             self._clock.happened(
@@ -102,7 +100,18 @@ class WatchedWindows(Windows):
 
     def pass_by(self) -> bool:
         """This rank does not take part; it is watched on."""
-        return self.over()
+        request, self._request = self._request, None
+        if request is not None:
+            self._done = request.folder
+            # What goes to a folder of its own is bounded by what is kept, or by whoever asks.
+            self._left -= not self._settings.keep and request.trigger.what != "attach"
+            if request.trigger.what == PLANNED:
+                self._planned = self.first + self._settings.every if self._settings.every else NEVER
+        self.postponed = False
+        # Planned steps that came meanwhile are as many later ones.
+        self.first = max(self._planned, self.stop + max(1, self._settings.warmup)) if self._left > 0 else NEVER
+        self.stop = self.first + self._settings.stop - self._settings.first
+        return True
 
     def leave(self) -> None:
         """The process ends."""
@@ -115,7 +124,7 @@ class WatchedWindows(Windows):
             keep(self._output, self._settings.keep, self._settings.keep_bytes)
 
     def _take(self, request: RecordingRequest | None, number: int, first: int) -> None:
-        if request is None or (request.folder == self._done and request.trigger.what != "attach"):
+        if request is None:
             if first == self.first:
                 self.postpone(number)
             return
@@ -146,14 +155,21 @@ class WatchedWindows(Windows):
             for path in self._is_new():
                 if path in self._files:
                     trigger = self._trigger("signal" if path.name == SIGNALLED else "file", number - 1)
-                elif (asked := RecordingRequest.read(path)) is not None and asked.age_s < STALE_S:
+                elif (asked := self._asked_in(path)) is not None and asked.age_s < STALE_S:
                     return asked
         return self._claim(trigger) if trigger is not None else None
+
+    def _asked_in(self, path: Path) -> RecordingRequest | None:
+        if self._control is not None and path == self._control.asked:
+            return self._control.request()
+        asked = RecordingRequest.read(path)
+        # What this process claimed itself is new there as well.
+        return asked if asked is not None and asked.folder != self._done else None
 
     def _claim(self, trigger: Trigger) -> RecordingRequest | None:
         if not self._settings.keep:
             # Nothing is watched, and what is asked for goes where everything goes.
-            return RecordingRequest(self._settings.output, trigger)
+            return RecordingRequest(self._settings.output, trigger) if self._left > 0 else None
         request = claim(self._output, trigger, self._settings.cooldown_s, self._done)
         if request is not None:
             keep(self._output, self._settings.keep, self._settings.keep_bytes)
