@@ -59,7 +59,7 @@ def _recorded(one: ProcessReport, name: str, profiler: str) -> str:
         killed = f"{name} was killed while its steps from {one.first} on were recorded"
         return f"{killed}; their marks are left: {one.files[-1]}" if profiler == "torch" else killed
     what = _SOURCES["time"] if one.source == "time" else f"{_span(one)} ({_SOURCES[one.source]})"
-    last_of = f", the last of {len(one.files)} recordings" if len(one.files) > 1 else ""
+    last_of = f", the last of {one.recordings} recordings" if one.recordings > 1 else ""
     return f"recorded {what} of {name}{last_of}{_cost(one)}: {one.files[-1]}"
 
 

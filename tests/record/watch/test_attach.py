@@ -125,6 +125,12 @@ def test_a_shell_is_prepared(
         awaited(control, 1)
         assert run(["attach", str(program.pid), "-o", "a", "--no-report"]) == 0
         assert len(Recorded(0, "", "", tmp_path / "a").files) == 1
+    [report] = (control / "reports").iterdir()
+    (tmp_path / "short.py").write_text(LOOP + "for step in range(3): optimizer.step()\n")
+    subprocess.run(["sh", "start.sh", sys.executable, "short.py"], check=True, cwd=tmp_path)
+    assert list((control / "reports").iterdir()) == [report]
+    os.utime(report, (1, 1))
+    assert askable(control) == list((control / "reports").iterdir()) == []
     assert run(["attach", "--prepare", "dinner"]) == 2
     assert "--prepare dinner is nothing to prepare; give shell, python or undo" in capsys.readouterr().err
 

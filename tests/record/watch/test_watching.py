@@ -75,7 +75,8 @@ def test_a_slow_step_is_recorded_and_is_the_first_line_of_the_report(tmp_path: P
     assert [step.number for step in ring.steps] == list(range(1, 60))
     assert ring.recordings == 1
     assert ring.happened[0]["trigger"]["step"] == 30
-    assert [step.number for step in ring.steps if step.recorded] == [33, 34, 35, 36]
+    # The profiler is at work in two steps before those that it records.
+    assert [step.number for step in ring.steps if step.recorded] == [31, 32, 33, 34, 35, 36]
     waits = sorted(step.wait_ns for step in ring.steps)
     assert 2_000_000 <= waits[len(waits) // 2] <= min(step.length_ns for step in ring.steps) * 0.9
     assert max(ring.steps, key=lambda one: one.length_ns).number == 30
@@ -199,6 +200,17 @@ def test_an_error_of_a_data_set_shows_no_frame_of_ours(tmp_path: Path) -> None:
     alone, watched = both(tmp_path, code)
     assert "ZeroDivisionError" in alone.errors
     assert own(watched.errors) == own(alone.errors)
+
+
+def test_a_recording_that_cant_be_made_does_not_end_watching(tmp_path: Path) -> None:
+    code = (
+        LOOP + "os.mkdir('out/.watch/lock')\ntrain(50, {20: 0.5})\nos.rmdir('out/.watch/lock')\ntrain(40, {30: 0.9})\n"
+    )
+    recorded = watch(tmp_path, code.replace("os.mkdir(", "train(2); os.mkdir("), "--slow", "12")
+    assert "a reason to record could not be followed (Is a directory)" in recorded.errors
+    [folder] = recordings_in(recorded.folder)
+    assert folder.name.endswith("-slow-step-step-82")
+    assert ring_of(recorded).count == 91
 
 
 def test_wrong_use(tmp_path: Path) -> None:

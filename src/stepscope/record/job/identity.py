@@ -49,6 +49,12 @@ def only_starts_others() -> bool:
     return any(name != _LOADER_WORKER for name in names) or any(map(_is_other_python, _children()))
 
 
+def is_loader_worker() -> bool:
+    """Whether this process only loads data for another one."""
+    process: Any = getattr(sys.modules.get("multiprocessing.process"), "_current_process", None)
+    return getattr(getattr(process, "_target", None), "__name__", "") == _LOADER_WORKER
+
+
 def _children() -> list[int]:
     """Numbers of this process's children, where the system tells."""
     found: list[int] = []

@@ -127,8 +127,7 @@ class MemoryHistory:
             unfinished.unlink(missing_ok=True)
             self._report().note(f"memory could not be saved ({_first_line(error)})")
             return False
-        if str(path) not in self._report().snapshots:
-            self._report().snapshots.append(str(path))
+        self._report().saved(path)
         return True
 
     def _tell(self) -> None:

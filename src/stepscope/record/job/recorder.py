@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.record.job.captures import AnyCapture, new_capture
 from stepscope.record.job.ending import AtThreadEnd, Termination
-from stepscope.record.job.identity import JobProcess, only_starts_others
+from stepscope.record.job.identity import JobProcess, is_loader_worker, only_starts_others
 from stepscope.record.job.loops import Loops
 from stepscope.record.job.memory import MemoryHistory
 from stepscope.record.job.models import Models
@@ -148,9 +148,13 @@ class Recorder:
         windows, number = self.windows, self.loops.finder.number
         length = self.report.step(before, recorded=self._state == RECORDING)
         if self.clock is not None:
-            self.clock.step(number - 1, before, length, recorded=self._state == RECORDING)
+            self.clock.step(number - 1, before, length, recorded=self._state != WAITING)
         if self._state == WAITING:
-            windows.look(number, length)
+            try:
+                windows.look(number, length)
+            except OSError as error:
+                # A disk that is full now need not be when there is a reason again.
+                self.report.note(f"a reason to record could not be followed ({error.strerror or error})")
             if not self._is_due(number):
                 return
         with self.others.ours(), without_modes():
@@ -237,8 +241,7 @@ class Recorder:
         return {"steps": self.report.source, **self.windows.reason()}
 
     def _started(self, path: Path) -> None:
-        if str(path) not in self.report.files:
-            self.report.files.append(str(path))
+        self.report.writes(path)
         self.report.stop = -1
 
     def _finish(self, partial: str = "") -> None:
@@ -336,7 +339,10 @@ class Recorder:
         if self.clock is not None:
             self.clock.flush()
         self.windows.leave()
-        self.report.write(self.settings.reports)
+        # There would be ever more reports of a loader's workers, and of programs that only could have been asked.
+        idle = not self.settings.has_launcher or (is_loader_worker() and not self.report.seen)
+        if self.report.says_more_than_steps or not idle:
+            self.report.write(self.settings.reports)
 
     def _wait_for_other_thread(self) -> None:
         """Have the thread that is being recorded stop that, as only it can."""

@@ -16,6 +16,8 @@ from typing import Final
 
 #: Steps of which lengths are kept.
 _STEPS: Final = 200
+#: Recordings, histories of memory and notes that are named: a job that is watched for weeks makes ever more.
+_NAMED: Final = 20
 
 
 @dataclass(slots=True)
@@ -33,9 +35,10 @@ class ProcessReport:
         first: First recorded step, -1 for none.
         stop: First step not recorded any more as a whole, -1 for none.
         cut: Why that one was cut within the recording; empty if it was not.
-        files: The recordings written.
-        snapshots: The histories of memory written.
-        notes: What went wrong.
+        recordings: How many recordings were written.
+        files: The last of them.
+        snapshots: The last histories of memory written.
+        notes: What went wrong first.
         outside_ns: Median length of steps before the recorded ones, 0 for none.
         inside_ns: Median length of recorded steps, 0 for none.
         apart_ns: Time for starting the profiler, stopping it and writing, outside steps.
@@ -54,6 +57,7 @@ class ProcessReport:
     first: int = -1
     stop: int = -1
     cut: str = ""
+    recordings: int = 0
     files: list[str] = field(default_factory=list)
     snapshots: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -84,9 +88,28 @@ class ProcessReport:
         """The step that is going on starts later than was said."""
         self._last = now
 
+    def writes(self, recording: Path) -> None:
+        """A recording is being written."""
+        if str(recording) not in self.files[-1:]:
+            self.recordings += 1
+            self.files = [*self.files, str(recording)][-_NAMED:]
+
+    def saved(self, snapshot: Path) -> None:
+        """A history of memory was written."""
+        if str(snapshot) not in self.snapshots:
+            self.snapshots = [*self.snapshots, str(snapshot)][-_NAMED:]
+
     def note(self, text: str) -> None:
-        """Say what went wrong."""
-        self.notes.append(text)
+        """Say what went wrong, once."""
+        if len(self.notes) >= _NAMED:
+            text = "what else went wrong is left out"
+        if text not in self.notes:
+            self.notes.append(text)
+
+    @property
+    def says_more_than_steps(self) -> bool:
+        """Whether something was recorded, or went wrong."""
+        return bool(self.files or self.snapshots or self.notes)
 
     def write(self, folder: str) -> None:
         """Write it where the launcher looks, whole or not at all; a job runs on where that can't be."""
