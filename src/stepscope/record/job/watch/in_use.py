@@ -23,6 +23,7 @@ class MemoryInUse:
         self.host_bytes = 0
         self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
         self._next = 0
+        self._asks_device = True
 
     def look(self, now: int) -> bool:
         """Look, if it is time to; whether that was done.
@@ -33,7 +34,12 @@ class MemoryInUse:
         if now < self._next:
             return False
         self._next = now + _BETWEEN_NS
-        self.device_bytes = _of_device()
+        if self._asks_device:
+            try:
+                self.device_bytes = _of_device()
+            except RuntimeError:
+                # An allocator that the program has put in the place of torch's may keep no such count.
+                self._asks_device, self.device_bytes = False, 0
         try:
             with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - read many times a second
                 self.host_bytes = int(file.read().split()[1]) * self._page
