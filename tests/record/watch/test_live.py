@@ -13,7 +13,6 @@ import pytest
 
 import browser
 from stepscope.model.errors import UserError
-from stepscope.record.ring.layout import RingStep
 from stepscope.record.ring.reader import rings_in
 from stepscope.record.ring.writer import RingWriter
 from stepscope.record.triggers.request import claim
@@ -40,7 +39,7 @@ def ring(tmp_path: Path) -> RingWriter:
 
 
 def add(made: RingWriter, number: int) -> None:
-    made.add(RingStep(number, NOW + number, 10_000_000 + number, 2_000_000, 3 << 20, 4 << 20, number == 8), number + 1)
+    made.add(number, NOW + number, 10_000_000 + number, 2_000_000, 3 << 20, 4 << 20, number == 8, number + 1)
 
 
 def test_what_the_page_is_told(ring: RingWriter, tmp_path: Path) -> None:

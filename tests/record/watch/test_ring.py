@@ -18,13 +18,19 @@ def step(number: int) -> RingStep:
     return RingStep(number, 1_000 * number, 10 + number, 3, 1 << 20, 1 << 30, recorded=number % 2 == 1)
 
 
+def add(ring: RingWriter, one: RingStep, now: int) -> None:
+    ring.add(
+        one.number, one.end_unix_ns, one.length_ns, one.wait_ns, one.device_bytes, one.host_bytes, one.recorded, now
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("steps", [0, 1, 7, 8, 9, 15, 16, 17, 40])
 @pytest.mark.parametrize("between", [0, 1 << 60])
 def test_the_last_steps_are_kept_in_order(steps: int, between: int, tmp_path: Path) -> None:
     """Written one by one, or all at once."""
     ring = RingWriter(tmp_path / "one.ring", ABOUT, steps=8, between_ns=between)
     for number in range(steps):
-        ring.add(step(number), 1)
+        add(ring, step(number), 1)
     ring.flush()
     found = read_ring(tmp_path / "one.ring")
     assert found.steps == tuple(step(number) for number in range(max(0, steps - 8), steps))
@@ -50,11 +56,11 @@ def test_a_step_that_is_overwritten_while_it_is_read_is_left_out(tmp_path: Path)
     path = tmp_path / "one.ring"
     ring = RingWriter(path, ABOUT, steps=8)
     for number in range(8):
-        ring.add(step(number), 0)
+        add(ring, step(number), 0)
     ring.flush()
     before = path.read_bytes()
     for number in range(8, 11):
-        ring.add(step(number), 0)
+        add(ring, step(number), 0)
     ring.flush()
     # A head that does not count yet what lies behind it.
     path.write_bytes(before[:200] + path.read_bytes()[200:])

@@ -29,7 +29,7 @@ def settings(folder: Path, **more: object) -> RecordSettings:
 
 def recorded(windows: WatchedWindows, steps: range, length_ns: int = 100) -> list[int]:
     """First steps of recordings, each of which takes until its last step."""
-    found = []
+    found: list[int] = []
     for number in steps:
         if found and number < windows.stop and windows.reason():
             continue

@@ -45,7 +45,7 @@ class RingStep:
         end_unix_ns: When it ended.
         length_ns: How long it took.
         wait_ns: How long its loop waited for batches.
-        device_bytes: Bytes of tensors on the device in use when last looked at; 0 where there is none.
+        device_bytes: Most bytes of tensors on the device so far, when last looked at; 0 where there is none.
         host_bytes: Bytes of memory that the process held when last looked at; 0 where that is not known.
         recorded: Whether a profiler of ours was at work.
     """

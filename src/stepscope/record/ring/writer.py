@@ -25,12 +25,12 @@ from stepscope.record.ring.layout import (
     STEPS,
     STEPS_FROM,
     VERSION,
-    RingStep,
     size,
 )
 
 #: Nanoseconds between two writes.
 _BETWEEN_NS: Final = 500_000_000
+_PACK: Final = STEP.pack
 
 
 class RingWriter:
@@ -70,21 +70,28 @@ class RingWriter:
             text = json.dumps({name: about[name] for name in ("pid", "rank", "world_size", "host")}).encode()
         self._put([(ABOUT, LENGTH.pack(len(text)) + text)])
 
-    def add(self, step: RingStep, now: int) -> None:
-        """A step is over.
+    def add(
+        self, number: int, end_unix_ns: int, length_ns: int, wait_ns: int, device_bytes: int, host_bytes: int,
+        recorded: bool, now: int,
+    ) -> None:  # fmt: skip
+        """A step is over, of which readers get a `RingStep`; none is made here, which would take longer than the rest.
 
         Args:
-            step: The step.
+            number: Its number in the program, from 0.
+            end_unix_ns: When it ended.
+            length_ns: How long it took.
+            wait_ns: How long its loop waited for batches.
+            device_bytes: Most bytes of tensors on the device so far; 0 where there is none.
+            host_bytes: Bytes of memory that the process holds; 0 where that is not known.
+            recorded: Whether a profiler of ours was at work.
             now: The monotonic time in ns, by which writes are spaced.
         """
-        self._count += 1
-        self._length_ns += step.length_ns
-        self._wait_ns += step.wait_ns
-        self._device, self._host = step.device_bytes, step.host_bytes
-        self._new += STEP.pack(
-            self._count, step.number, step.end_unix_ns, step.length_ns, step.wait_ns, step.device_bytes,
-            step.host_bytes, RECORDED if step.recorded else 0,
-        )  # fmt: skip
+        self._count = count = self._count + 1
+        self._length_ns += length_ns
+        self._wait_ns += wait_ns
+        self._device, self._host = device_bytes, host_bytes
+        flags = RECORDED if recorded else 0
+        self._new += _PACK(count, number, end_unix_ns, length_ns, wait_ns, device_bytes, host_bytes, flags)
         if now - self._written >= self._between_ns:
             self._written = now
             self.flush()

@@ -10,7 +10,7 @@ _COUNT: Final = "_num_yielded"
 
 
 class ToldWhenSet:
-    """An attribute that lies where it lay, in the instance, and is told of when it is set.
+    """An attribute that lies where it lay, in the instance, and is told of when it counts a batch.
 
     Args:
         tell: Called each time.
@@ -26,9 +26,10 @@ class ToldWhenSet:
         raise AttributeError(f"{owner.__name__!r} object has no attribute {_COUNT!r}")
 
     def __set__(self, instance: Any, value: Any) -> None:
-        """Set it."""
+        """Set it; a loader that starts anew sets it to 0, and has given nothing."""
         instance.__dict__[_COUNT] = value
-        self._tell()
+        if value:
+            self._tell()
 
     def __delete__(self, instance: Any) -> None:
         """Delete it."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.record.job.identity import JobProcess
 from stepscope.record.job.watch.in_use import MemoryInUse
-from stepscope.record.ring.layout import SUFFIX, RingStep
+from stepscope.record.ring.layout import SUFFIX
 from stepscope.record.ring.writer import RingWriter
 from stepscope.record.triggers.request import WATCHED
 
@@ -71,30 +71,36 @@ class StepClock:
         if not length_ns or self._failed:
             return
         memory = self.memory
-        step = RingStep(
-            number, time.time_ns(), length_ns, min(wait, length_ns), memory.device_bytes, memory.host_bytes, recorded
-        )
-        self._do(lambda ring: ring.add(step, now))
+        try:
+            ring = self._ring or self._new()
+            ring.add(
+                number, time.time_ns(), length_ns, min(wait, length_ns), memory.device_bytes, memory.host_bytes,
+                recorded, now,
+            )  # fmt: skip
+        except OSError as error:
+            self._fail(error)
 
     def happened(self, what: dict[str, Any]) -> None:
         """Keep something that happened, as JSON values."""
-        self._do(lambda ring: ring.happened(what))
-
-    def flush(self) -> None:
-        """Write what is not written yet."""
-        if self._ring is not None:
-            self._do(RingWriter.flush)
-
-    def _do(self, what: Callable[[RingWriter], None]) -> None:
         if self._failed:
             return
         try:
-            if self._ring is None:
-                self._ring = self._new()
-            what(self._ring)
+            (self._ring or self._new()).happened(what)
         except OSError as error:
-            self._failed = True
-            self._report.note(f"its ring of steps is not written any more ({error.strerror or error})")
+            self._fail(error)
+
+    def flush(self) -> None:
+        """Write what is not written yet."""
+        if self._ring is None or self._failed:
+            return
+        try:
+            self._ring.flush()
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self._failed = True
+        self._report.note(f"its ring of steps is not written any more ({error.strerror or error})")
 
     def _new(self) -> RingWriter:
         self.process = process = JobProcess.current()
@@ -105,4 +111,5 @@ class StepClock:
             "source": self._source(), "since_unix_ns": time.time_ns(), "program": report.program[:2000],
         }  # fmt: skip
         path = Path(self._settings.output) / WATCHED / f"{process.worker()}{SUFFIX}"
-        return RingWriter(path, about, self._settings.ring)
+        self._ring = ring = RingWriter(path, about, self._settings.ring)
+        return ring

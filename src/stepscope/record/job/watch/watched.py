@@ -75,15 +75,16 @@ class WatchedWindows(Windows):
             number: The step that starts.
             length_ns: How long the last one took; 0 if that is not known.
         """
+        now = time.perf_counter_ns()
         if self._control is not None:
-            self._control.steps(time.perf_counter_ns())
+            self._control.steps(now)
         if self._request is None and number >= self.first - self._settings.warmup:
             # Steps that were asked for before the start.
             self._take(self._claim(self._trigger(PLANNED, number)), number, self.first)
             return
         if self._request is not None:
             return
-        request = self._found(number, length_ns)
+        request = self._found(number, length_ns, now)
         if request is not None:
             self._take(request, number, number + max(1, self._settings.warmup))
 
@@ -133,7 +134,7 @@ class WatchedWindows(Windows):
         self.stop = first + (request.steps or self._settings.stop - self._settings.first)
         Path(request.folder).mkdir(parents=True, exist_ok=True)
 
-    def _found(self, number: int, length_ns: int) -> RecordingRequest | None:
+    def _found(self, number: int, length_ns: int, now: int) -> RecordingRequest | None:
         trigger = None
         if self._slow.is_slow(length_ns):
             trigger = self._trigger(SLOW_STEP, number - 1, length_ns, self._slow.usual_ns)
@@ -149,7 +150,6 @@ class WatchedWindows(Windows):
         if self._program:
             self._program = False
             trigger = self._trigger("program", number - 1)
-        now = time.perf_counter_ns()
         if now - self._looked >= _BETWEEN_LOOKS_NS:
             self._looked = now
             for path in self._is_new():
