@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stepscope.record.job.report import ProcessReport
 from stepscope.record.job.watch import control, watched
 from stepscope.record.job.watch.control import ControlEntry, waiting_settings
 from stepscope.record.job.watch.watched import WatchedWindows
@@ -27,6 +28,10 @@ def settings(folder: Path, **more: object) -> RecordSettings:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
+def waiting(folder: Path, **more: object) -> WatchedWindows:
+    return WatchedWindows(settings(folder, **more), None, ProcessReport())
+
+
 def recorded(windows: WatchedWindows, steps: range, length_ns: int = 100) -> list[int]:
     """First steps of recordings, each of which takes until its last step."""
     found: list[int] = []
@@ -43,7 +48,7 @@ def recorded(windows: WatchedWindows, steps: range, length_ns: int = 100) -> lis
 
 def test_a_program_that_waits_records_as_often_as_a_file_asks(tmp_path: Path) -> None:
     file = tmp_path / "now"
-    windows = WatchedWindows(settings(tmp_path, requests=(str(file),)), None)
+    windows = waiting(tmp_path, requests=(str(file),))
     firsts = []
     for turn in range(3):
         file.touch()
@@ -54,7 +59,7 @@ def test_a_program_that_waits_records_as_often_as_a_file_asks(tmp_path: Path) ->
 
 def test_recordings_in_one_folder_are_bounded_but_for_those_that_attach_asks_for(tmp_path: Path) -> None:
     (tmp_path / "c").mkdir(mode=0o700)
-    windows = WatchedWindows(settings(tmp_path, scheduled=True, every=10, first=10, stop=14), None)
+    windows = waiting(tmp_path, scheduled=True, every=10, first=10, stop=14)
     assert recorded(windows, range(1000)) == list(range(10, 210, 10))
     RecordingRequest(str(tmp_path / "a"), Trigger("attach", time.time_ns())).write(
         tmp_path / "c" / f"{os.getpid()}.ask"
@@ -63,11 +68,15 @@ def test_recordings_in_one_folder_are_bounded_but_for_those_that_attach_asks_for
 
 
 def test_planned_steps_are_recorded_after_a_slow_step_and_within_its_pause(tmp_path: Path) -> None:
-    windows = WatchedWindows(settings(tmp_path, scheduled=True, first=60, stop=64, slow=2.0, keep=9), None)
+    windows = WatchedWindows(
+        settings(tmp_path, scheduled=True, first=60, stop=64, slow=2.0, keep=9), None, ProcessReport()
+    )
     before = recorded(windows, range(30))
     slow = recorded(windows, range(30, 31), 900)
     assert (before, slow, recorded(windows, range(31, 90))) == ([], [31], [60])
-    overlapped = WatchedWindows(settings(tmp_path / "b", scheduled=True, first=32, stop=36, slow=2.0, keep=9), None)
+    overlapped = WatchedWindows(
+        settings(tmp_path / "b", scheduled=True, first=32, stop=36, slow=2.0, keep=9), None, ProcessReport()
+    )
     recorded(overlapped, range(30))
     assert [*recorded(overlapped, range(30, 31), 900), *recorded(overlapped, range(31, 90))] == [31, 36]
 
@@ -76,7 +85,7 @@ def test_a_request_counts_only_in_a_folder_that_is_this_user_s_alone(tmp_path: P
     folder = tmp_path / "c"
     folder.mkdir(mode=0o755)
     folder.chmod(0o755)
-    windows = WatchedWindows(settings(tmp_path), None)
+    windows = waiting(tmp_path)
     asks = RecordingRequest(str(tmp_path / "a"), Trigger("attach", time.time_ns()))
     asks.write(folder / f"{os.getpid()}.ask")
     assert recorded(windows, range(5)) == []

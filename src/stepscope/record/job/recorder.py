@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.record.job.captures import AnyCapture, new_capture
 from stepscope.record.job.ending import AtThreadEnd, Termination
-from stepscope.record.job.identity import JobProcess, is_loader_worker, only_starts_others
+from stepscope.record.job.identity import JobProcess, only_starts_others
 from stepscope.record.job.loops import Loops
 from stepscope.record.job.memory import MemoryHistory
 from stepscope.record.job.models import Models
@@ -75,7 +75,7 @@ class Recorder:
         settings, loops = self.settings, self.loops
         self.clock = StepClock(settings, self.report, lambda: loops.finder.source) if settings.ring else None
         watched = settings.keep or settings.control
-        self.windows = WatchedWindows(settings, self.clock) if watched else Windows(settings)
+        self.windows = WatchedWindows(settings, self.clock, self.report) if watched else Windows(settings)
 
     def begin_anew(self) -> None:
         """Forget the steps of the process that this one was forked from."""
@@ -150,11 +150,7 @@ class Recorder:
         if self.clock is not None:
             self.clock.step(number - 1, before, length, recorded=self._state != WAITING)
         if self._state == WAITING:
-            try:
-                windows.look(number, length)
-            except OSError as error:
-                # A disk that is full now need not be when there is a reason again.
-                self.report.note(f"a reason to record could not be followed ({error.strerror or error})")
+            windows.look(number, length)
             if not self._is_due(number):
                 return
         with self.others.ours(), without_modes():
@@ -339,10 +335,7 @@ class Recorder:
         if self.clock is not None:
             self.clock.flush()
         self.windows.leave()
-        # There would be ever more reports of a loader's workers, and of programs that only could have been asked.
-        idle = not self.settings.has_launcher or (is_loader_worker() and not self.report.seen)
-        if self.report.says_more_than_steps or not idle:
-            self.report.write(self.settings.reports)
+        self.report.write_last(self.settings)
 
     def _wait_for_other_thread(self) -> None:
         """Have the thread that is being recorded stop that, as only it can."""

@@ -12,7 +12,12 @@ from collections import deque
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from stepscope.record.job.identity import is_loader_worker
+
+if TYPE_CHECKING:
+    from stepscope.record.settings import RecordSettings
 
 #: Steps of which lengths are kept.
 _STEPS: Final = 200
@@ -106,10 +111,14 @@ class ProcessReport:
         if text not in self.notes:
             self.notes.append(text)
 
-    @property
-    def says_more_than_steps(self) -> bool:
-        """Whether something was recorded, or went wrong."""
-        return bool(self.files or self.snapshots or self.notes)
+    def write_last(self, settings: RecordSettings) -> None:
+        """Write it at the end of the process, unless nobody misses it.
+
+        There would be ever more reports of a loader's workers, and of programs that only could have been asked.
+        """
+        is_missed = settings.has_launcher and (self.seen or not is_loader_worker())
+        if is_missed or self.files or self.snapshots or self.notes:
+            self.write(settings.reports)
 
     def write(self, folder: str) -> None:
         """Write it where the launcher looks, whole or not at all; a job runs on where that can't be."""

@@ -17,6 +17,7 @@ from stepscope.record.triggers.request import ASKED, STALE_S, WATCHED, Recording
 from stepscope.record.triggers.trigger import MEMORY_JUMP, PLANNED, SLOW_STEP, Trigger
 
 if TYPE_CHECKING:
+    from stepscope.record.job.report import ProcessReport
     from stepscope.record.job.watch.clock import StepClock
     from stepscope.record.settings import RecordSettings
 
@@ -32,10 +33,12 @@ class WatchedWindows(Windows):
     Args:
         settings: What to watch for.
         clock: Knows the memory in use, and keeps what happened.
+        report: Of the process, where it is said what could not be recorded.
     """
 
-    def __init__(self, settings: RecordSettings, clock: StepClock | None) -> None:
+    def __init__(self, settings: RecordSettings, clock: StepClock | None, report: ProcessReport) -> None:
         super().__init__(settings)
+        self._report = report
         self._clock = clock
         self._output = Path(settings.output)
         self._request: RecordingRequest | None = None
@@ -75,7 +78,13 @@ class WatchedWindows(Windows):
             number: The step that starts.
             length_ns: How long the last one took; 0 if that is not known.
         """
-        now = time.perf_counter_ns()
+        try:
+            self._look(number, length_ns, time.perf_counter_ns())
+        except OSError as error:
+            # A disk that is full now need not be when there is a reason again.
+            self._report.note(f"a reason to record could not be followed ({error.strerror or error})")
+
+    def _look(self, number: int, length_ns: int, now: int) -> None:
         if self._control is not None:
             self._control.steps(now)
         if self._request is None and number >= self.first - self._settings.warmup:
