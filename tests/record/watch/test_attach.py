@@ -224,6 +224,7 @@ def test_a_loop_that_stands_still(control: Path, tmp_path: Path, capsys: pytest.
         awaited(control, 1)
         said = said_of(askable(control)[0].pid, capsys, "--timeout", "1")
         assert "ended no step in 1 s, so that nothing was recorded of it" in said
+        assert list(control.glob("*.ask")) == []
         launcher.send_signal(signal.SIGTERM)
 
 

@@ -62,7 +62,7 @@ def attach(
     from stepscope.record.folders import recording_folder
     from stepscope.record.job.watch.control import waiting_settings
     from stepscope.record.outcome import sentences
-    from stepscope.record.watching.attaching import ask, processes_of, wait
+    from stepscope.record.watching.attaching import ask, processes_of, wait, withdraw
     from stepscope.record.watching.kineto_daemon import record_by_daemon
     from stepscope.record.watching.preparing import prepared
     from stepscope.record.watching.private import control_folder
@@ -82,8 +82,11 @@ def attach(
             options = {
                 "warmup": warmup, "shapes": not no_shapes, "stacks": not no_stacks, "allocations": allocations,
             }  # fmt: skip
-            ask(processes, control, folder, steps, options)
-            reports, missing = wait(processes, folder, timeout)
+            try:
+                ask(processes, control, folder, steps, options)
+                reports, missing = wait(processes, folder, timeout)
+            finally:
+                withdraw(processes, control)
             of = max(one.world_size for one in processes)
             if len(processes) < of:
                 missing.append(f"{len(processes)} of {of} ranks run on this machine; attach on the others, too")

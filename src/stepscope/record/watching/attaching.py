@@ -80,6 +80,12 @@ def ask(processes: Sequence[AskableProcess], control: Path, folder: Path, steps:
         RecordingRequest(str(folder), trigger, steps, options).write(control / f"{one.pid}.ask")
 
 
+def withdraw(processes: Sequence[AskableProcess], control: Path) -> None:
+    """Ask no more: who has not begun would record when nobody waits for it."""
+    for one in processes:
+        (control / f"{one.pid}.ask").unlink(missing_ok=True)
+
+
 def wait(processes: Sequence[AskableProcess], folder: Path, timeout_s: float) -> tuple[list[ProcessReport], list[str]]:
     """Wait until processes have recorded.
 
