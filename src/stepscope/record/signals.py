@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,18 @@ _OF_TERMINAL: Final = ("SIGINT", "SIGQUIT", "SIGHUP")
 _SI_KERNEL: Final = 0x80
 #: Seconds between two looks at the program, where its end is not seen otherwise.
 _LOOK_S: Final = 1.0
+
+
+def start_deaf(thread: threading.Thread) -> None:
+    """Start a thread that takes no signals: those that it took would not wake the thread that waits for them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        thread.start()
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        thread.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class SignalsToProgram:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import socket
+import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -13,10 +17,12 @@ import pytest
 
 import browser
 from stepscope.model.errors import UserError
-from stepscope.record.ring.reader import rings_in
+from stepscope.record.ring.reader import Ring, rings_in
 from stepscope.record.ring.writer import RingWriter
 from stepscope.record.triggers.request import claim
 from stepscope.record.triggers.trigger import Trigger
+from stepscope.record.watching import metrics as served
+from stepscope.record.watching import watcher
 from stepscope.record.watching.live import is_watched, job_now
 from stepscope.record.watching.metrics import CONTENT_TYPE, metrics, serving_metrics
 from stepscope.web.server import address
@@ -136,3 +142,58 @@ def test_metrics_are_served(ring: RingWriter, tmp_path: Path) -> None:
             pass
     with serving_metrics(tmp_path, None) as port:
         assert port == 0
+
+
+def test_who_goes_away_within_an_answer_is_not_told_of(
+    ring: RingWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    answered = threading.Event()
+
+    def rings_and_gone(*_: object) -> list[Ring]:
+        answered.set()
+        raise ConnectionResetError
+
+    monkeypatch.setattr(served, "rings_in", rings_and_gone)
+    with serving_metrics(tmp_path / ".watch", 0) as port, socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        assert answered.wait(10)
+        assert client.recv(1) == b""
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="asks for the mask of signals")
+def test_what_watches_takes_no_signal_of_the_launcher(
+    ring: RingWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masks: list[set[int]] = []
+    seen = threading.Event()
+
+    def look(*_: object) -> list[Ring]:
+        masks.append(set(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))
+        seen.set()
+        return []
+
+    monkeypatch.setattr(served, "rings_in", look)
+    monkeypatch.setattr(watcher, "rings_in", look)
+    monkeypatch.setattr(watcher, "_BETWEEN_S", 0.001)
+    watching = watcher.JobWatcher(tmp_path, None, 60.0, lambda: False)
+    watching.start()
+    assert seen.wait(10)
+    watching.stop()
+    with serving_metrics(tmp_path / ".watch", 0) as port:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").close()
+    assert all({signal.SIGCHLD, signal.SIGTERM, signal.SIGINT} <= one for one in (masks[0], masks[-1]))
+
+
+def test_samples_lie_beside_recordings_of_this_run_alone(ring: RingWriter, tmp_path: Path) -> None:
+    samples = tmp_path / ".watch" / "vm_1.machine.jsonl"
+    later = time.time_ns() + 60_000_000_000
+    samples.write_text(json.dumps({"samples": 1}) + "\n" + json.dumps({"unix_ns": later}) + "\n")
+    folders = []
+    for at in (1_700_000_000_000_000_000, later):
+        made = claim(tmp_path, Trigger("signal", at), 0, "")
+        assert made is not None
+        folders.append(Path(made.folder))
+        (folders[-1] / "a.pt.trace.json").touch()
+    watcher.JobWatcher(tmp_path, samples, 60.0, lambda: False).stop()
+    assert [(one / samples.name).exists() for one in folders] == [False, True]

@@ -15,10 +15,12 @@ from typing import Any, Final
 
 from stepscope.model.errors import UserError
 from stepscope.record.ring.reader import Ring, rings_in
+from stepscope.record.signals import start_deaf
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 #: Steps of which quantiles are given.
 RECENT: Final = 200
+_REQUEST_S: Final = 10.0
 _QUANTILES: Final = (0.5, 0.9, 0.99)
 
 
@@ -82,7 +84,16 @@ def serving_metrics(rings: Path, port: int | None) -> Iterator[int]:
         yield 0
         return
 
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: Any) -> None:
+            """Nothing of who goes away within an answer: standard error is the program's."""
+
     class Handler(BaseHTTPRequestHandler):
+        #: Seconds for a request, so that who sends none holds no thread for long.
+        timeout = _REQUEST_S
+
         def do_GET(self) -> None:
             known = self.path.partition("?")[0] == "/metrics"
             body = metrics(rings_in(rings, RECENT)).encode() if known else b"metrics are at /metrics\n"
@@ -96,12 +107,11 @@ def serving_metrics(rings: Path, port: int | None) -> Iterator[int]:
             """Nothing: standard error is the program's."""
 
     try:
-        server = ThreadingHTTPServer(("", port), Handler)
+        server = Server(("", port), Handler)
     except OSError as error:
         raise UserError(f"can't listen on port {port} ({error.strerror})", hint="give --prometheus 0") from error
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, name="stepscope-metrics", daemon=True)
-    thread.start()
+    start_deaf(thread)
     try:
         yield server.server_address[1]
     finally:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from stepscope.record.machine.excerpt import excerpt
 from stepscope.record.ring.reader import rings_in
+from stepscope.record.signals import start_deaf
 from stepscope.record.triggers.keeping import recordings_in
 from stepscope.record.triggers.request import REASON, WATCHED, claim
 from stepscope.record.watching.apart import LOOKED_AT, ranks_apart
@@ -39,11 +41,12 @@ class JobWatcher:
         self._busy = busy
         self._over = threading.Event()
         self._last = ""
+        self._started_ns = time.time_ns()
         self._thread = threading.Thread(target=self._run, name="stepscope-watch", daemon=True)
 
     def start(self) -> None:
         """Start to."""
-        self._thread.start()
+        start_deaf(self._thread)
 
     def stop(self) -> None:
         """End, and put samples beside the last recordings."""
@@ -74,8 +77,10 @@ class JobWatcher:
             into = folder / self._samples.name
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 if not into.exists() and _is_whole(folder):
-                    since = json.loads((folder / REASON).read_text(encoding="utf-8"))["unix_ns"]
-                    excerpt(self._samples, int(since) - _BEFORE_NS, into)
+                    since = int(json.loads((folder / REASON).read_text(encoding="utf-8"))["unix_ns"])
+                    # The same job may have recorded here before it was started again.
+                    if since >= self._started_ns:
+                        excerpt(self._samples, since - _BEFORE_NS, into)
 
 
 def _is_whole(folder: Path) -> bool:
