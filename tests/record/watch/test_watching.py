@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from record_support import SOURCES, Recorded
+from stepscope.cli.main import run
 from stepscope.ingest import Options, open_trace
 from stepscope.record.ring.reader import Ring, read_ring
 from stepscope.record.triggers.keeping import recordings_in
@@ -213,7 +214,14 @@ def test_a_recording_that_cant_be_made_does_not_end_watching(tmp_path: Path) -> 
     assert ring_of(recorded).count == 91
 
 
-def test_wrong_use(tmp_path: Path) -> None:
+def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded = watch(tmp_path, "", "--with", "nsys")
     assert recorded.status == 2
     assert "--with nsys can't be started later; leave out --with, --watch or --wait" in recorded.errors
+    assert run(["record", "--prometheus", "0", "--", "true"]) == 2
+    assert "--prometheus tells of a watched job; give --watch, too" in capsys.readouterr().err
+
+
+def test_a_free_port_is_told(tmp_path: Path) -> None:
+    recorded = watch(tmp_path, "", "--prometheus", "0")
+    assert "stepscope: metrics are at port " in recorded.errors

@@ -155,6 +155,8 @@ def record(
     lasting = watch or wait
     if with_ and lasting:
         raise UserError("--with nsys can't be started later", hint="leave out --with, --watch or --wait")
+    if prometheus is not None and not watch:
+        raise UserError("--prometheus tells of a watched job", hint="give --watch, too")
     with recording_folder(output, watched=watch) as (folder, reports):
         asking = {asks: reports / "asked"} if asks else {}
         requests = [*asking.values(), *([touch.absolute()] if touch else [])]
@@ -177,9 +179,11 @@ def record(
         problems = nsys.export(folder) if with_ else []
         for line in [*sentences(reports_in(reports), settings), *about_samples(sampler), *watched, *problems]:
             typer.echo(f"stepscope: {line}.", err=True)
-    found = recordings_in(folder)[-1:] if watch else [folder] if folder.is_dir() else []
-    if found and not no_report and any(map(_is_recording, found[0].iterdir())):
-        diagnose(found[0])
+    made = recordings_in(folder) if watch else [folder] if folder.is_dir() else []
+    # A program may end before the steps that its last reason asked for.
+    found = [one for one in made if any(map(_is_recording, one.iterdir()))]
+    if found and not no_report:
+        diagnose(found[-1])
     raise typer.Exit(status)
 
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 if TYPE_CHECKING:
     from stepscope.record.machine.sampler import MachineSampler
     from stepscope.record.settings import RecordSettings
@@ -37,7 +39,9 @@ def watching(settings: RecordSettings, sampler: MachineSampler | None, prometheu
     samples = sampler.path if sampler else None
     watcher = JobWatcher(output, samples, settings.cooldown_s, reported.recording)
     lines: list[str] = []
-    with serving_metrics(rings, prometheus):
+    with serving_metrics(rings, prometheus) as port:
+        if prometheus == 0:
+            typer.echo(f"stepscope: metrics are at port {port}.", err=True)
         watcher.start()
         try:
             yield lines
