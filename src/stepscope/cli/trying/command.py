@@ -63,6 +63,7 @@ def try_(
     Runs work on copies of the program's folder, which is left as it is.
     """
     from stepscope.cli.output import STDOUT, check_output
+    from stepscope.cli.trying.behind import own_options
     from stepscope.model.errors import UserError
 
     if list_:
@@ -70,6 +71,9 @@ def try_(
         return
     if not program:
         raise UserError("no program is given", hint="give a Python file, or a command after --")
+    program, behind = own_options(program, sys.argv)
+    json, minutes = behind.json or json, behind.minutes or minutes
+    only = [*(only or []), *behind.only]
     check_output(json)
     tried, stopped = _carry_out(
         program, output, minutes, [name for one in only or [] for name in one.split(",") if name], all_, steps, warmup,
@@ -139,11 +143,16 @@ def _say(text: str) -> None:
 
 
 def _command(program: list[str]) -> list[str]:
-    """The command to start: a Python file is run by this Python, unless it can be run itself."""
+    """The command to start: a Python file is run by this Python, unless it says itself what runs it."""
     first = Path(program[0])
-    if first.suffix == ".py" and first.is_file() and not os.access(first, os.X_OK):
-        return [sys.executable, *program]
-    return list(program)
+    if first.suffix != ".py" or not first.is_file():
+        return list(program)
+    with first.open("rb") as file:
+        names_its_own = file.read(2) == b"#!"
+    if names_its_own and os.access(first, os.X_OK):
+        # Without a folder it would be looked for among installed programs.
+        return [str(first) if first.parent != Path() else f".{os.sep}{first}", *program[1:]]
+    return [sys.executable, *program]
 
 
 def _listed() -> str:
