@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from stepscope.trying.failures import reason_of
-from stepscope.trying.timing import allowed
+from stepscope.trying import timing
+from stepscope.trying.failures import CUT, reason_of
+from stepscope.trying.job.settings import TrialSettings
+from stepscope.trying.registry import all_remedies
+from stepscope.trying.runs import RunResult, TriedProgram, Workplace
+from stepscope.trying.seen import Seen
+from stepscope.trying.timing import HowLong, allowed, can_take_turns, paired_runs
 
 
 def test_a_step_has_the_length_of_both_turns_that_it_lies_in() -> None:
@@ -36,3 +45,44 @@ def test_a_start_after_the_end_of_a_turn_lies_at_its_end() -> None:
 )  # fmt: skip
 def test_reasons(output: str, status: int | None, hung: float | None, said: str) -> None:
     assert said in reason_of(output, status, 3, hung)
+
+
+#: Reports steps of 2 ms as a program does that has imported torch.
+STEPPING = """
+import json, os, sys, time
+settings = json.loads(os.environ["STEPSCOPE_TRY"])
+name = os.path.join(settings["reports"], str(os.getpid()))
+out = open(name + ".steps", "ab", buffering=0)
+for number in range(int(sys.argv[1])):
+    out.write(time.perf_counter_ns().to_bytes(8, "little"))
+    if number == settings["warmup"]:
+        with open(name, "w") as file:
+            json.dump({"pid": os.getpid(), "source": "optimizer", "ready": True, "seen": {}}, file)
+        os.rename(name, name + ".json")
+    time.sleep(0.002)
+"""
+
+
+def pair(folder: Path, steps: int) -> tuple[RunResult, RunResult]:
+    (folder / "work").mkdir()
+    command = (sys.executable, "-c", STEPPING, str(steps))
+    place = Workplace(folder / "out", TriedProgram(command, folder / "work", dict(os.environ)))
+    settings = TrialSettings("", "", warmup=3)
+    return paired_runs(place, [all_remedies()["gc-freeze"]], settings, HowLong(10, 0.05, 20.0), Seen())
+
+
+@pytest.mark.skipif(not can_take_turns(), reason="needs /proc")
+def test_two_programs_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "_TURN_S", 0.05)
+    monkeypatch.setattr(timing, "TURNS", 2)
+    for one in pair(tmp_path, 100_000):
+        assert (one.why, one.ended, one.hung) == ("", False, False)
+        assert one.steps >= 10
+        # Not longer by what it stood still.
+        assert 2e6 <= one.step_ns < 20e6
+
+
+@pytest.mark.skipif(not can_take_turns(), reason="needs /proc")
+def test_steps_of_a_run_that_had_no_turn_are_not_compared(tmp_path: Path) -> None:
+    base, new = pair(tmp_path, 200)
+    assert (base.ended, new.why, new.steps) == (True, CUT, 0)

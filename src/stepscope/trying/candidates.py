@@ -53,4 +53,6 @@ def candidates(
         if unfit and not only:
             continue
         found.append(RemedyCandidate(remedy, best.code if best else "", best.share if best else None, unfit))
-    return sorted(found, key=lambda one: -(one.share or 0.0))
+    # What was seen is certain, while a finding may name several; whatever compiles takes long.
+    sure = {one.remedy.name for one in found if not one.unfit and not one.remedy.model and one.remedy.evident(seen)}
+    return sorted(found, key=lambda one: (one.remedy.name not in sure, -(one.share or 0.0)))

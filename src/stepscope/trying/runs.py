@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.model.amounts import plural
 from stepscope.record.launch import INJECTED
 from stepscope.trying import processes
 from stepscope.trying.job.settings import VARIABLE, TrialSettings
@@ -20,8 +21,6 @@ from stepscope.trying.mirror import Mirrored, mirror
 from stepscope.trying.restoring import Restored, restore
 from stepscope.trying.seen import Seen
 
-#: Seconds for which the list of a run's processes is taken to hold.
-_PIDS_S: Final = 1.0
 #: Libraries that keep records of runs elsewhere keep them here.
 _OFFLINE: Final = {"WANDB_MODE": "offline", "COMET_MODE": "disabled", "NEPTUNE_MODE": "offline"}
 
@@ -65,6 +64,8 @@ class RunResult:
         removed: Files that it made outside, and that were removed.
         lost: Files outside that could not be put back.
         linked: Files and folders that its working folder has as links.
+        ended: Whether the program came to its end by itself, without an error.
+        hung: Whether it took longer than it was given.
     """
 
     remedies: list[str]
@@ -86,6 +87,8 @@ class RunResult:
     removed: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     linked: int = 0
+    ended: bool = False
+    hung: bool = False
 
     @property
     def was_seen(self) -> Seen:
@@ -95,6 +98,19 @@ class RunResult:
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
         return asdict(self)
+
+
+def about_files(runs: Sequence[RunResult]) -> list[str]:
+    """What runs wrote outside of their folders, a sentence each without a full stop."""
+    said = []
+    for what, files in (
+        ("written outside of the scratch folders and put back", sorted({one for run in runs for one in run.back})),
+        ("made outside of the scratch folders and removed", sorted({one for run in runs for one in run.removed})),
+        ("written and could NOT be put back", sorted({one for run in runs for one in run.lost})),
+    ):
+        if files:
+            said.append(f"{plural(len(files), 'file')} {what}: {', '.join(files[:3])}{' ...' if files[3:] else ''}")
+    return said
 
 
 class Workplace:
@@ -151,7 +167,6 @@ class OpenRun:
         self._pids: list[int] = []
         self._outside: Restored | None = None
         self._killed = False
-        self._looked = 0.0
 
     @property
     def reports(self) -> Path:
@@ -202,17 +217,14 @@ class OpenRun:
         return ""
 
     def send(self, number: int) -> None:
-        """Send a signal to all of its processes."""
-        for pid in self.pids():
+        """Send a signal to all processes that it had when it was last looked for them."""
+        for pid in self._pids:
             with suppress(OSError):
                 os.kill(pid, number)
 
-    def pids(self) -> list[int]:
-        """Its processes; found anew once in a while, since that takes some ms."""
-        now = time.monotonic()
-        if not self._pids or now - self._looked > _PIDS_S:
-            self._pids, self._looked = processes.of_run(self._token), now
-        return self._pids
+    def look(self) -> None:
+        """Find its processes, which takes some ms."""
+        self._pids = processes.of_run(self._token)
 
     def kill(self) -> None:
         """End all of its processes."""

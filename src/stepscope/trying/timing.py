@@ -30,7 +30,11 @@ FEWEST: Final = 5
 #: Turns that each of two runs has at least; and how long one is, in seconds and steps, at least.
 TURNS: Final = 6
 _TURN_S: Final = 0.5
-_TURN_STEPS: Final = 4
+TURN_STEPS: Final = 4
+#: Share of the time that a run is given without a step, from which on it hangs.
+_STILL: Final = 0.25
+#: Seconds that say enough of a run, however few steps they are.
+_LONG_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,13 @@ class HowLong:
         steps: Steps at least.
         seconds: Seconds at least.
         limit_s: Seconds after which a run is taken to hang.
+        turn_steps: Steps of a turn at least.
     """
 
     steps: int
     seconds: float
     limit_s: float
+    turn_steps: int = TURN_STEPS
 
 
 @dataclass(slots=True)
@@ -58,6 +64,7 @@ class Side:
         warmup: Steps that do not count.
         turns: When it was allowed to run since it was ready, as pairs of `time.perf_counter_ns`.
         hung: Whether it took too long.
+        by_turns: Whether only what it did in turns counts: beside the other run its steps are none of its own.
     """
 
     run: OpenRun
@@ -65,6 +72,7 @@ class Side:
     warmup: int
     turns: list[tuple[int, int]] = field(default_factory=list)
     hung: bool = False
+    by_turns: bool = False
 
     def reports(self) -> list[TrialReport]:
         """What its ranks have reported."""
@@ -78,7 +86,7 @@ class Side:
     def starts(self) -> list[NDArray[np.int64]]:
         """Where the counted steps of each rank start, in ns of the time that the run was allowed to run."""
         found = []
-        for report in self.reports():
+        for report in self.reports() if self.turns or not self.by_turns else ():
             with suppress(OSError):
                 raw = (self.run.reports / f"{report.pid}{STEPS}").read_bytes()
                 at = np.frombuffer(raw[: len(raw) // 8 * 8], "<i8").astype(np.int64)
@@ -87,7 +95,8 @@ class Side:
         return [one for one in found if one.size]
 
     def pause(self) -> None:
-        """Stop all of its processes."""
+        """Stop all of its processes, those included that it has just started."""
+        self.run.look()
         self.run.send(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -137,6 +146,8 @@ def paired_runs(
         statuses = [side.run.status for side in sides]
         for side in sides:
             side.run.kill()
+        for side in sides:
+            side.by_turns = True
         return _ended(base, statuses[0], how_long), _ended(new, statuses[1], how_long)
     finally:
         for side in sides:
@@ -174,7 +185,7 @@ def _take_turns(base: Side, new: Side, how_long: HowLong) -> None:
             before = _count(side)
             start = time.perf_counter_ns()
             side.resume()
-            _until(side, how_long, partial(_turn_is_over, side, start, before))
+            _until(side, how_long, partial(_turn_is_over, side, start, before, how_long))
             side.pause()
             side.turns.append((start, time.perf_counter_ns()))
             if side.run.is_over() or side.hung:
@@ -184,8 +195,8 @@ def _take_turns(base: Side, new: Side, how_long: HowLong) -> None:
             return
 
 
-def _turn_is_over(side: Side, start: int, before: int) -> bool:
-    return time.perf_counter_ns() - start >= _TURN_S * 1e9 and _count(side) - before >= _TURN_STEPS
+def _turn_is_over(side: Side, start: int, before: int, how_long: HowLong) -> bool:
+    return time.perf_counter_ns() - start >= _TURN_S * 1e9 and _count(side) - before >= how_long.turn_steps
 
 
 def _count(side: Side) -> int:
@@ -223,7 +234,10 @@ def _is_enough(side: Side, how_long: HowLong) -> bool:
         return False
     starts = side.starts()
     counted = min((one.size - 1 for one in starts), default=0)
-    return counted >= how_long.steps and float(min(one[-1] - one[0] for one in starts)) >= how_long.seconds * 1e9
+    if counted <= FEWEST:
+        return False
+    spent = float(min(one[-1] - one[0] for one in starts)) / 1e9
+    return spent >= _LONG_S or (counted >= how_long.steps and spent >= how_long.seconds)
 
 
 def _ended(side: Side, status: int | None, how_long: HowLong) -> RunResult:
@@ -231,11 +245,21 @@ def _ended(side: Side, status: int | None, how_long: HowLong) -> RunResult:
     result = RunResult([one.name for one in side.remedies], linked=side.run.linked, seconds=side.run.seconds)
     outside = side.run.end()
     result.back, result.removed, result.lost = outside.back, outside.removed, outside.lost
+    result.ended, result.hung = status == 0, side.hung
     _fill(result, side)
-    if result.steps < FEWEST or status not in (None, 0):
+    if result.steps < FEWEST or status not in (None, 0) or _stands_still(side, how_long):
         result.step_ns = 0.0
         result.why = reason_of(side.run.output(), status, result.steps, how_long.limit_s if side.hung else None)
     return result
+
+
+def _stands_still(side: Side, how_long: HowLong) -> bool:
+    """Whether it took too long since no step has come for long, not since steps are slow."""
+    last = 0
+    for path in side.run.reports.glob(f"*{STEPS}"):
+        raw = path.read_bytes()
+        last = max(last, int.from_bytes(raw[len(raw) // 8 * 8 - 8 :][:8], "little") if len(raw) >= 8 else 0)
+    return side.hung and time.perf_counter_ns() - last > how_long.limit_s * 1e9 * _STILL
 
 
 def _fill(result: RunResult, side: Side) -> None:

@@ -6,66 +6,41 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Final
 
 from stepscope.model.amounts import duration, plural
 from stepscope.trying.candidates import RemedyCandidate, candidates
-from stepscope.trying.job.settings import TrialSettings
+from stepscope.trying.failures import CUT
+from stepscope.trying.options import TrialOptions
+from stepscope.trying.plan import LOOKS, RunPlan, planned
 from stepscope.trying.prices import shares
 from stepscope.trying.recorded import recorded_run
 from stepscope.trying.registry import all_remedies
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.result import Tried, TriedRemedy
-from stepscope.trying.runs import RunResult, Workplace
+from stepscope.trying.runs import RunResult, Workplace, about_files
 from stepscope.trying.seen import Seen
 from stepscope.trying.state import TrialState
-from stepscope.trying.timing import HowLong, can_take_turns, paired_runs, timed_run
+from stepscope.trying.timing import TURN_STEPS, HowLong, can_take_turns, paired_runs, timed_run
 from stepscope.trying.verdicts import LEAST, MeasuredSaving, measured
 from stepscope.trying.writing import ToWrite, to_write
 
-#: Remedies that are alternated with the same runs of the unchanged program.
-_GROUP: Final = 4
-#: Pairs of runs, and how many there may be where a gain is possible but not sure.
-_ROUNDS: Final = 4
-_MOST_ROUNDS: Final = 8
 #: Seconds that a run may take at least, and how many times as long as the first; compilers may need long.
 _LIMIT_S: Final = 90.0
 _LIMIT_TIMES: Final = 4.0
 _COMPILING_S: Final = 300.0
 #: Of a trial's time, what is left for the combination.
 _FOR_TOGETHER: Final = 0.2
+#: Pairs that tell that numbers change, or that a remedy is hardly worth more of a short time.
+_TELLING: Final = 2
 #: What is said where two programs can't be there at once, since both want the same port.
 _IN_USE: Final = ("ddress already in use", "EADDRINUSE")
-#: Groups of combinations are numbered from here.
+#: Number of the group of runs with one remedy each; those of combinations are numbered from the second on.
+_ALONE: Final = 1
 _TOGETHER: Final = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class TrialOptions:
-    """What is to be tried.
-
-    Attributes:
-        seconds: How long all of it may take.
-        only: Names of remedies; empty for those whose finding fired.
-        everything: Try all that fit.
-        limit_s: Seconds after which a run is taken to hang; 0 for what follows from the first run.
-        steps: Steps to time of each run at least.
-        timed_s: Seconds to time of each run at least.
-        settings: What runs do.
-        prices: MeasuredSaving prices of earlier trials.
-    """
-
-    seconds: float = 600.0
-    only: tuple[str, ...] = ()
-    everything: bool = False
-    limit_s: float = 0.0
-    steps: int = 20
-    timed_s: float = 2.0
-    settings: TrialSettings = field(default_factory=lambda: TrialSettings("", ""))
-    prices: tuple[dict[str, object], ...] = ()
 
 
 class Trial:
@@ -88,8 +63,7 @@ class Trial:
         self._until = time.monotonic() + options.seconds
         self._load = _load()
         self._candidates: list[RemedyCandidate] = []
-        self._groups: dict[str, int] = {}
-        self._numbers: dict[str, int] = {}
+        self._plan = RunPlan(options.settings.warmup, options.steps, TURN_STEPS)
         self._beside = True
         self._together: list[str] = []
         self._combined: MeasuredSaving | None = None
@@ -111,13 +85,14 @@ class Trial:
         fit = [one.remedy for one in self._candidates if not one.unfit]
         self._say(f"{plural(len(fit), 'remedy', 'remedies')} to try: {', '.join(one.name for one in fit) or 'none'}")
         reserve = self._options.seconds * _FOR_TOGETHER if len(fit) > 1 else 0.0
-        groups = [fit[at : at + _GROUP] for at in range(0, len(fit), _GROUP)]
-        for number, group in enumerate(groups, 1):
-            self._groups |= {one.name: number for one in group}
-        for number, group in enumerate(groups, 1):
-            self._alternate(number, [[one] for one in group], self._until - reserve)
+        left = self._until - reserve - time.monotonic()
+        self._plan = planned(first, left, len(fit), self._options.settings.warmup, self._options.steps)
+        self._alternate(_ALONE, [[one] for one in fit], self._until - reserve)
+        if sum(self._measured(one.name).verdict == "helps" for one in fit) < 2:
+            # There is nothing to combine.
+            self._alternate(_ALONE, [[one] for one in fit], self._until)
         self._combine()
-        self._finished = all(self._measured(one.name).runs or self._has_failed(one.name) for one in fit)
+        self._finished = all(self._is_done(_ALONE, [one]) for one in fit)
 
     def result(self) -> Tried:
         """What is known by now."""
@@ -125,7 +100,7 @@ class Trial:
         means = [one.step_ns for one in base]
         found = Tried(
             self._state.command, self._state.folder, finished=self._finished, load=(*self._load, *_load()),
-            notes=[*self._notes, *self._about_files()],
+            notes=[*self._notes, *about_files(self._state.runs)],
         )  # fmt: skip
         recorded = self._state.recorded
         if recorded is not None:
@@ -173,7 +148,13 @@ class Trial:
             return known[0]
         self._say("running the unchanged program")
         limit = self._options.limit_s or max(_LIMIT_S, self._options.seconds)
-        run = timed_run(self._workplace, (), self._options.settings, self._how_long(limit), Seen())
+        run = timed_run(
+            self._workplace,
+            (),
+            self._options.settings,
+            HowLong(self._options.steps, self._options.timed_s, limit),
+            Seen(),
+        )
         self._state.runs = [one for one in self._state.runs if one.group or one.remedies]
         self._state.add(run)
         if not run.why:
@@ -184,7 +165,10 @@ class Trial:
         if self._state.recorded is not None and not self._state.recorded.why:
             return
         self._say("recording a few steps")
-        self._state.recorded = recorded_run(self._workplace, self._options.settings, self._limit([]))
+        settings, first = self._options.settings, self._state.of(0, [])[0]
+        if first.ended:
+            settings = replace(settings, warmup=min(settings.warmup, first.steps // 2))
+        self._state.recorded = recorded_run(self._workplace, settings, self._limit([]))
         self._state.save()
 
     def _limit(self, remedies: Sequence[OutsideRemedy]) -> float:
@@ -196,78 +180,112 @@ class Trial:
         return max(_LIMIT_S, _LIMIT_TIMES * first) + compiling
 
     def _alternate(self, group: int, sides: list[list[OutsideRemedy]], until: float) -> None:
-        """Run the unchanged program and each side in pairs, until it is clear what to say or there is no more time."""
-        live = list(sides)
-        for number in range(_MOST_ROUNDS):
-            if number >= _ROUNDS:
-                live = [one for one in live if self._of(group, one).undecided]
-            for side in live:
-                names = [one.name for one in side]
-                if len(self._state.of(group, names)) > number:
-                    continue
-                if not self._has_time(until, side):
-                    return
-                self._pair(group, side, number)
-            live = [one for one in live if not self._is_settled(group, one)]
+        """Run the unchanged program and each side in pairs, until it is clear what to say or there is no more time.
 
-    def _pair(self, group: int, side: list[OutsideRemedy], number: int) -> None:
+        One side after the other, so that a time too short for all is enough for the first: fewer pairs than that tell
+        nothing of any.
+        """
+        for goal in LOOKS:
+            for at, side in enumerate(sides):
+                if goal > LOOKS[0] and not self._of(group, side).undecided:
+                    continue
+                while len(self._of_side(group, side)) < goal and not self._is_settled(group, side):
+                    if not self._has_time(until, side) or self._is_hopeless(group, side, sides[at + 1 :], until):
+                        break
+                    self._pair(group, side)
+
+    def _pair(self, group: int, side: list[OutsideRemedy]) -> None:
         names = [one.name for one in side]
+        number = len(self._of_side(group, side))
         left = max(0.0, self._until - time.monotonic())
         self._say(f"{' + '.join(names)}, pair {number + 1} ({left / 60:.0f} min left)")
         seen = self._state.of(0, [])[0].was_seen
-        place, settings = self._workplace, self._options.settings
-        how_long = self._how_long(min(self._limit(side), max(30.0, self._until - time.monotonic())))
+        place, settings = self._workplace, replace(self._options.settings, warmup=self._plan.warmup)
+        limit = self._limit(side)
+        # A few seconds beyond the end are better than none of what has been started.
+        given = min(limit, max(30.0, self._until - time.monotonic()))
+        how_long = HowLong(self._plan.steps, self._options.timed_s, given, self._plan.turn_steps)
         runs: list[RunResult] = []
         if self._takes_turns():
             runs = list(paired_runs(place, side, settings, how_long, seen))
-            if any(sign in one.why for one in runs for sign in _IN_USE):
-                self._beside = False
+            in_use = any(sign in one.why for one in runs for sign in _IN_USE)
+            too_short = any(one.ended for one in runs) and any(one.why for one in runs)
+            self._beside = not (in_use or too_short)
         if not runs or not self._takes_turns():
             # Every other time the other one comes first.
             order: list[list[OutsideRemedy]] = [[], side] if number % 2 == 0 else [side, []]
             runs = [timed_run(place, one, settings, how_long, seen) for one in order]
+        pair = 1 + max((one.pair for one in self._state.runs if one.group == group), default=-1)
         for run in sorted(runs, key=lambda one: len(one.remedies)):
-            run.group, run.pair = group, 10 * self._number(names) + number
+            run.group, run.pair = group, pair
+            if run.hung and run.why and given < limit:
+                run.why = CUT
             self._state.runs.append(run)
         self._state.save()
 
     def _takes_turns(self) -> bool:
         """Whether two programs can be there at once.
 
-        On a device both would need its memory; and ranks meet at a port that the ranks of the other program would find.
+        On a device both would need its memory; ranks meet at a port that the ranks of the other program would find; and
+        a program that soon comes to its end does so in its first turn.
         """
         first = self._state.of(0, [])[0]
-        return first.was_seen.device == "cpu" and first.ranks == 1 and self._beside and can_take_turns()
-
-    def _number(self, names: list[str]) -> int:
-        """A number for remedies that are applied together."""
-        return self._numbers.setdefault("+".join(names), len(self._numbers))
-
-    def _how_long(self, limit_s: float) -> HowLong:
-        return HowLong(self._options.steps, self._options.timed_s, limit_s)
+        alone = first.was_seen.device != "cpu" or first.ranks > 1 or first.ended
+        return not alone and self._beside and can_take_turns()
 
     def _has_time(self, until: float, side: list[OutsideRemedy]) -> bool:
+        return time.monotonic() + self._pair_s(side) <= until
+
+    def _pair_s(self, side: list[OutsideRemedy]) -> float:
+        """Seconds that a pair with these remedies takes, as far as is known."""
         names = [one.name for one in side]
-        known = [one.seconds for one in self._state.runs if one.remedies == names] or [
-            one.seconds for one in self._state.runs if not one.remedies
+        mine = [one.seconds for one in self._state.runs if one.remedies == names]
+        others = [one.seconds for one in self._state.runs if one.group]
+        known = mine or others
+        if not known:
+            return 2 * self._state.of(0, [])[0].seconds
+        return fmean(known) * (1 if self._takes_turns() else 2)
+
+    def _is_hopeless(
+        self, group: int, side: list[OutsideRemedy], later: list[list[OutsideRemedy]], until: float
+    ) -> bool:
+        """Whether the time is better spent on later ones, which it would be too short for: two pairs show no gain."""
+        found = self._of(group, side)
+        if found.runs < _TELLING or (found.saved_ns or 0) > 0:
+            return False
+        lacking = [
+            LOOKS[0] - len(self._of_side(group, one)) for one in (side, *later) if not self._is_settled(group, one)
         ]
-        return time.monotonic() + 2 * fmean(known) <= until
+        return time.monotonic() + sum(max(0, one) for one in lacking) * self._pair_s(side) > until
+
+    def _is_done(self, group: int, side: list[OutsideRemedy]) -> bool:
+        """Whether nothing was left out for lack of time."""
+        found = self._of(group, side)
+        return (
+            self._is_settled(group, side)
+            or (found.runs >= LOOKS[0] and not found.undecided)
+            or (found.runs >= LOOKS[-1])
+        )
+
+    def _of_side(self, group: int, side: list[OutsideRemedy]) -> list[RunResult]:
+        return self._state.of(group, [one.name for one in side])
 
     def _is_settled(self, group: int, side: list[OutsideRemedy]) -> bool:
-        """Whether more runs would change nothing: it fails, or changes numbers."""
-        return self._of(group, side).verdict in ("failed", "changes numbers")
+        """Whether more runs would change nothing: it fails, or two pairs have shown that it changes numbers."""
+        known = [one for one in self._of_side(group, side) if one.why != CUT]
+        found = self._of(group, side)
+        changes = found.verdict == "changes numbers" and found.runs >= _TELLING
+        return bool(known) and (found.verdict == "failed" or changes)
 
     def _of(self, group: int, side: list[OutsideRemedy]) -> MeasuredSaving:
         new = self._state.of(group, [one.name for one in side])
         pairs = {one.pair for one in new}
         base = [one for one in self._state.of(group, []) if one.pair in pairs]
-        return measured(base or self._state.of(0, []), new, side)
+        unchanged = [one for one in self._state.runs if not one.remedies and not one.why]
+        return measured(base or self._state.of(0, []), new, side, unchanged)
 
     def _measured(self, name: str) -> MeasuredSaving:
-        return self._of(self._groups.get(name, 0), [all_remedies()[name]])
-
-    def _has_failed(self, name: str) -> bool:
-        return self._measured(name).verdict == "failed"
+        return self._of(_ALONE, [all_remedies()[name]])
 
     def _combine(self) -> None:
         """Measure what helps together; without its weakest part where that is no better than the best alone."""
@@ -297,19 +315,6 @@ class Trial:
             self._notes.append(f"together, {names} did not hold ({found.verdict}: {found.why})")
             side = side[:-1]
         self._together, self._combined = [side[0].name], best
-
-    def _about_files(self) -> list[str]:
-        """What runs wrote outside of their folders, and what their folders are."""
-        runs = self._state.runs
-        said = []
-        for what, files in (
-            ("written outside of the scratch folders and put back", sorted({one for run in runs for one in run.back})),
-            ("made outside of the scratch folders and removed", sorted({one for run in runs for one in run.removed})),
-            ("written and could NOT be put back", sorted({one for run in runs for one in run.lost})),
-        ):
-            if files:
-                said.append(f"{plural(len(files), 'file')} {what}: {', '.join(files[:3])}{' ...' if files[3:] else ''}")
-        return said
 
 
 def _share(one: MeasuredSaving) -> float:

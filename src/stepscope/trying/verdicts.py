@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from math import sqrt
+from statistics import NormalDist, fmean
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE
-from stepscope.comparison.noise.shift import shift
+from stepscope.comparison.noise.student import quantile
 from stepscope.model.amounts import percent, plural
 from stepscope.trying.failures import CUT
 from stepscope.trying.numbers import NumbersVerdict, compared
@@ -59,12 +61,22 @@ class MeasuredSaving:
         return self.verdict == "no gain" and self.low_ns <= 0 and self.high_ns >= LEAST * self.base_ns
 
 
-def measured(base: Sequence[RunResult], new: Sequence[RunResult], remedies: Sequence[OutsideRemedy]) -> MeasuredSaving:
+def measured(
+    base: Sequence[RunResult],
+    new: Sequence[RunResult],
+    remedies: Sequence[OutsideRemedy],
+    unchanged: Sequence[RunResult] = (),
+) -> MeasuredSaving:
     """Hold runs with remedies against runs of the unchanged program that they were alternated with.
 
     The difference of the mean steps of two runs that took turns is one measurement, since what a run has more than
-    another all of its steps have; the interval is that of `comparison.noise` against differences of zero, with 99 %
-    confidence.
+    another all of its steps have; the interval is Student's of their mean, with 99 % confidence.
+
+    Args:
+        base: Runs of the unchanged program.
+        new: Runs with the remedies.
+        remedies: The remedies.
+        unchanged: Further runs of the unchanged program, which tell by how much its numbers differ anyway.
     """
     failed = [one for one in new if one.why and one.why != CUT]
     beside = [one.why for one in base if one.why and one.why != CUT]
@@ -88,13 +100,22 @@ def measured(base: Sequence[RunResult], new: Sequence[RunResult], remedies: Sequ
     if not pairs:
         pairs = [(base[0].step_ns, good[0].step_ns)]
     before, after = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
-    found = shift(np.zeros(len(pairs)), before - after, CONFIDENCE, ASSUMED_SPREAD * float(before.mean()))
-    numbers = compared(base, good, [one.numbers for one in remedies])
-    verdict, why = _verdict(found.middle, found.low, found.high, float(before.mean()), numbers, remedies, len(pairs))
+    middle = float((before - after).mean())
+    half = _half_width(before - after, ASSUMED_SPREAD * float(before.mean()))
+    numbers = compared([*base, *unchanged], good, [one.numbers for one in remedies])
+    verdict, why = _verdict(middle, middle - half, middle + half, float(before.mean()), numbers, remedies, len(pairs))
     return MeasuredSaving(
-        round(found.middle), round(found.low), round(found.high), round(float(before.mean())),
+        round(middle), round(middle - half), round(middle + half), round(float(before.mean())),
         round(float(after.mean())), verdict, why, numbers, len(pairs),
     )  # fmt: skip
+
+
+def _half_width(apart: NDArray[np.float64], assumed: float) -> float:
+    """Half of the interval of the mean of differences; of one, whose spread is taken for granted."""
+    chance = (1 + CONFIDENCE) / 2
+    if apart.size < 2:
+        return NormalDist().inv_cdf(chance) * assumed * sqrt(2)
+    return quantile(chance, apart.size - 1) * float(apart.std(ddof=1)) / sqrt(apart.size)
 
 
 def _verdict(

@@ -104,10 +104,11 @@ def _carry_out(
     from stepscope.cli.trying.stopping import Stopped, stopping
     from stepscope.trying import prices
     from stepscope.trying.job.settings import TrialSettings
+    from stepscope.trying.options import TrialOptions
     from stepscope.trying.registry import chosen
     from stepscope.trying.runs import TriedProgram, Workplace
     from stepscope.trying.state import opened
-    from stepscope.trying.trial import Trial, TrialOptions, new_folder
+    from stepscope.trying.trial import Trial, new_folder
 
     chosen(only)
     command = _command(program)
