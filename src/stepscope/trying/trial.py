@@ -35,7 +35,7 @@ _COMPILING_S: Final = 300.0
 #: Of a trial's time, what is left for the combination.
 _FOR_TOGETHER: Final = 0.2
 #: Pairs that tell that numbers change, or that a remedy is hardly worth more of a short time.
-_TELLING: Final = 2
+_FEW_PAIRS: Final = 2
 #: What is said where two programs can't be there at once, since both want the same port.
 _IN_USE: Final = ("ddress already in use", "EADDRINUSE")
 #: Number of the group of runs with one remedy each; those of combinations are numbered from the second on.
@@ -251,7 +251,7 @@ class Trial:
     ) -> bool:
         """Whether the time is better spent on later ones, which it would be too short for: two pairs show no gain."""
         found = self._of(group, side)
-        if found.runs < _TELLING or (found.saved_ns or 0) > 0:
+        if found.runs < _FEW_PAIRS or (found.saved_ns or 0) > 0:
             return False
         lacking = [
             LOOKS[0] - len(self._of_side(group, one)) for one in (side, *later) if not self._is_settled(group, one)
@@ -274,7 +274,7 @@ class Trial:
         """Whether more runs would change nothing: it fails, or two pairs have shown that it changes numbers."""
         known = [one for one in self._of_side(group, side) if one.why != CUT]
         found = self._of(group, side)
-        changes = found.verdict == "changes numbers" and found.runs >= _TELLING
+        changes = found.verdict == "changes numbers" and found.runs >= _FEW_PAIRS
         return bool(known) and (found.verdict == "failed" or changes)
 
     def _of(self, group: int, side: list[OutsideRemedy]) -> MeasuredSaving:
