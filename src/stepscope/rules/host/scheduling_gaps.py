@@ -9,9 +9,10 @@ its inputs, unless that happens while the device is still at work.
 
 ## How it decides
 Of the gaps between passes those count after which requests of the pass before go on, which hence waited
-(`serving.pending_gaps`). There must be `min_gaps` of them, and they must come to `min_share` of the time of the passes
-with gaps. Where functions of the scheduler are recorded and took less than half of the gaps, the host was at something
-else, and nothing is said. The price is the gaps less the tenth that remains with a scheduler that works ahead.
+(`serving.pending_gaps`), without those of several times the usual one. There must be `min_gaps` of them, and they must
+come to `min_share` of the time of the passes with gaps. Where functions of the scheduler are recorded and took less
+than half of the gaps, the host was at something else, and nothing is said. The price is the gaps less the tenth that
+remains with a scheduler that works ahead.
 
 ## What to try
 Schedule ahead: the next batch is chosen while the device works on this one. Keep the server's process free of other
@@ -19,7 +20,8 @@ work (tokenizing, logging, other servers on its cores).
 
 ## Known limits
 Recording call stacks makes the host slower. Without functions of the scheduler in the recording, what the host did in
-the gaps is not known; the gaps are.
+the gaps is not known; the gaps are. A stage of a pipeline waits for the others between passes: of ranks that send to
+each other nothing is said, unless functions of the scheduler account for the gaps.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from stepscope.rules.host_advice import SCHEDULE_AHEAD, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.shared.job import recorded_steps
-from stepscope.signals.shared.serving import passes, pending_gaps
+from stepscope.signals.shared.serving import passes, pending_gaps, staged
 
 #: Part of the gaps that remains, and part of them that the scheduler must account for where it is recorded.
 LEFT = 0.1
@@ -49,7 +51,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if share < limits["min_share"]:
         return
     known = [row["scheduler_ns"] for row in rows if row["scheduler_ns"] is not None]
-    if known and sum(known) < _ITS_OWN * gaps:
+    if (known and sum(known) < _ITS_OWN * gaps) or (not known and s.maybe(staged)):
         return
     did = f"; the scheduler took {duration(sum(known) // len(rows))} of the host each time" if known else ""
     most = gaps // s(recorded_steps)

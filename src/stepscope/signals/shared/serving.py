@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from stepscope.signals.signal import Signals, signal
 
 #: A row of table `serving`.
 Row = dict[str, Any]
+#: Gaps of so many times the one in the middle have another cause.
+_USUAL: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,17 @@ class Stall:
 
 @signal()
 def passes(s: Signals) -> list[Row]:
-    """Rows of table `serving`: the passes of a server, in time order; empty for any other program."""
-    return s.table("serving").records()
+    """Rows of table `serving`: the passes of a server, in time order; empty for any other program.
+
+    A gap is null where the pass before it is none of the typical steps: what the device did in that one is no idling.
+    """
+    rows = s.table("serving").records()
+    if not rows or s.whole is s:
+        return rows
+    kept = {row["ts"] for row in rows}
+    every = s.whole.table("serving").records()
+    gaps = {row["ts"]: row["gap_ns"] for last, row in pairwise(every) if last["ts"] in kept}
+    return [{**row, "gap_ns": gaps.get(row["ts"])} for row in rows]
 
 
 @signal()
@@ -88,12 +99,23 @@ def stalls(s: Signals) -> list[Stall]:
 
 @signal()
 def pending_gaps(s: Signals) -> list[Row]:
-    """Passes before which the device did nothing although requests certainly waited: those of the pass before go on."""
-    rows = s(passes)
-    return [
-        row for last, row in pairwise(rows)
+    """Passes before which the device did nothing although requests certainly waited: those of the pass before go on.
+
+    Gaps of several times the usual one are left out: the process paused, or requests came from another server.
+    """
+    found = [
+        row for last, row in pairwise(s(passes))
         if row["gap_ns"] and row["answers"] and row["answers"] <= last["requests"]
     ]  # fmt: skip
+    most = _USUAL * median([row["gap_ns"] for row in found] or [0])
+    return [row for row in found if row["gap_ns"] <= most]
+
+
+@signal()
+def staged(s: Signals) -> bool:
+    """Whether single ranks send to and receive from each other, as stages of a pipeline do."""
+    found = s.trace.scalar("SELECT count(*) FROM collectives WHERE collective IN ('send', 'recv', 'send_recv')")
+    return bool(found)
 
 
 @signal()
