@@ -31,12 +31,24 @@ def test_batches_that_idle_little_more_just_miss() -> None:
 
 
 def test_padding_is_advice_from_half_as_many_rows_again_on() -> None:
-    (draft,) = drafts("HST023", given([], [row(10, 0, 16)] * 3))
+    (draft,) = drafts("HST023", given([], [row(40, 0, 64)] * 3))
     assert (draft.key, draft.cost_ns) == ("padding", None)
-    assert {"30", "48", "60.0 %"} <= set(figures(draft.summary))
-    assert drafts("HST023", given([], [row(11, 0, 16)] * 3)) == []
-    assert drafts("HST023", given([], [row(10, 0, 16)] * 2)) == []
-    assert drafts("HST023", given([], [row(10, 0)] * 9)) == []
+    assert {"120", "192", "60.0 %"} <= set(figures(draft.summary))
+    assert drafts("HST023", given([], [row(44, 0, 64)] * 3)) == []
+    assert drafts("HST023", given([], [row(40, 0, 64)] * 2)) == []
+    assert drafts("HST023", given([], [row(40, 0)] * 9)) == []
+
+
+def test_a_few_rows_more_cost_nothing() -> None:
+    assert drafts("HST023", given([], [row(9, 0, 24)] * 3)) == []
+    assert len(drafts("HST023", given([], [row(8, 0, 24)] * 3))) == 1
+
+
+def test_passes_of_a_size_that_is_replayed_miss_something_else() -> None:
+    assert drafts("HST023", given([row(8, 5_000_000)], [row(8, 1_000_000)] * 3)) == []
+    (draft,) = drafts("HST023", given([row(8, 5_000_000), row(40, 5_000_000)], [row(8, 1_000_000)] * 3))
+    assert draft.cost_ns == 1_000_000
+    assert "1 decode pass of 40" in draft.summary
 
 
 def test_without_a_recording_the_rule_abstains() -> None:

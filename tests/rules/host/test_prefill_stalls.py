@@ -34,6 +34,17 @@ def test_shorter_rarer_or_unmeasured_waits_just_miss() -> None:
     assert drafts("HST024", given((200 * MS, 4096), decode=2)) == []
 
 
+def test_a_wait_for_no_more_than_a_chunk_just_misses() -> None:
+    assert drafts("HST024", given((200 * MS, 512))) == []
+    assert len(drafts("HST024", given((200 * MS, 513)))) == 1
+
+
+def test_engines_that_tell_no_tokens_are_said_to_read_prompts() -> None:
+    (draft,) = drafts("HST024", given((200 * MS, 0)))
+    assert "waited 200 ms for prompts" in draft.summary
+    assert "0" not in figures(draft.summary)
+
+
 def test_only_requests_that_go_on_have_waited() -> None:
     def trace(last: int) -> Signals:
         facts = Facts()

@@ -11,7 +11,8 @@ computes rows that nobody asked for.
 ## How it decides
 Decode passes of both kinds are recorded (`serving.launched`, `serving.replayed`), and the former idle for a larger part
 of their time: the difference, over all of them, must be `min_share` of the time of all decode passes, and is the price.
-Or the layers of at least three replayed decode passes computed `min_padding` more rows than their batches have tokens,
+Passes of a size that others were replayed for do not count: what they missed is no size. Or the layers of at least
+three replayed decode passes computed `min_padding` more rows than their batches have tokens, and `min_rows` more each,
 by the shapes of their operators; that has no price, since few rows cost about as much as one.
 
 ## What to try
@@ -33,17 +34,19 @@ from stepscope.rules.host_advice import CAPTURE_SIZES
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.shared.job import recorded_steps
-from stepscope.signals.shared.serving import launched, replayed
+from stepscope.signals.shared.serving import Row, launched, replayed
 
 _FEWEST = 3
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare decode passes that are replayed with those that are not, and rows with tokens."""
-    eager, graphs = s(launched), s(replayed)
+    graphs = s(replayed)
+    sizes_replayed = {_size(row) for row in graphs}
+    eager = [row for row in s(launched) if _size(row) not in sizes_replayed]
     if eager and graphs:
         usual = _share(graphs)
-        length = sum(row["device_ns"] for row in (*eager, *graphs))
+        length = sum(row["device_ns"] for row in (*s(launched), *graphs))
         saved = sum(row["idle_ns"] or 0 for row in eager) - usual * sum(row["device_ns"] for row in eager)
         if saved / length >= limits["min_share"]:
             largest = max(row["requests"] for row in graphs)
@@ -65,7 +68,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if len(padded) < _FEWEST:
         return
     rows, tokens = (sum(row[name] for row in padded) for name in ("padded_tokens", "tokens"))
-    if rows / tokens - 1 >= limits["min_padding"]:
+    if rows / tokens - 1 >= limits["min_padding"] and (rows - tokens) / len(padded) >= limits["min_rows"]:
         yield Draft(
             title="Decode batches are padded far beyond their size",
             summary=f"The layers of {plural(len(padded), 'decode pass', 'decode passes')} computed {rows:,} rows for "
@@ -78,7 +81,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         )
 
 
-def _share(rows: list[dict[str, int]]) -> float:
+def _size(row: Row) -> int:
+    """What graphs are captured for: tokens, which are more than requests where drafts are verified."""
+    return int(row["tokens"] or row["requests"])
+
+
+def _share(rows: list[Row]) -> float:
     """Idle time as a share of passes' time."""
     return sum(row["idle_ns"] or 0 for row in rows) / sum(row["device_ns"] for row in rows)
 
@@ -88,7 +96,8 @@ RULE = Rule(
     "graph-sizes",
     thresholds=(
         Threshold("min_share", 0.05, "share", "Less is within what batches of different sizes differ by."),
-        Threshold("min_padding", 0.5, "share", "Engines capture every eighth size, or doubles: padding is less."),
+        Threshold("min_padding", 0.5, "share", "Engines capture every eighth size, so that larger batches have less."),
+        Threshold("min_rows", 16, "rows", "Within two tiles of 8 rows weights take longer to read than to multiply."),
     ),
     check=check,
 )

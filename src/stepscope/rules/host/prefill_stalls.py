@@ -11,8 +11,8 @@ stays, and TPOT of long answers with it.
 Stretches count in which requests certainly waited (`serving.stalls`): passes that only read prompts, after which more
 requests are answered than they brought in; and passes of both, as far as they take longer than the middle one of at
 least `min_decode` passes that only decode. The longest stretch must be `min_times` that pass, and all of them together
-`min_share` of the recorded passes. There is no price in the length of a step: prompts have to be read. The summary says
-how short the longest wait could be.
+`min_share` of the recorded passes; where it read no more than a small chunk, chunks change nothing. There is no price
+in the length of a step: prompts have to be read. The summary says how short the longest wait could be.
 
 ## What to try
 Read prompts in chunks together with decode, so that no pass takes long; smaller chunks make even passes, larger ones
@@ -32,7 +32,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.shared.serving import decode_ns, decoding, passes, stalls
 
-#: Tokens of a chunk that the shortest wait is given for.
+#: Tokens of a chunk that the shortest wait is given for, and that a longer one must have read where it is told.
 _CHUNK = 512
 
 
@@ -45,9 +45,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     times = longest.ns / usual
     waited = sum(one.ns for one in found)
     share = waited / sum(row["device_ns"] or 0 for row in s.whole(passes))
-    if times < limits["min_times"] or share < limits["min_share"]:
+    if times < limits["min_times"] or share < limits["min_share"] or 0 < longest.tokens <= _CHUNK:
         return
-    even = ""
+    even, read = "", f"{longest.tokens:,} tokens" if longest.tokens else "prompts"
     if longest.tokens > _CHUNK:
         chunk = longest.ns * _CHUNK / longest.tokens
         even = f" In chunks of {_CHUNK} tokens, at the same cost per token, a pass would take about "
@@ -56,7 +56,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Prompts keep requests in decode waiting",
         summary=f"{plural(len(found), 'time', 'times')} requests in decode waited for prompts, {percent(share)} of the "
         f"passes' time; at the longest {longest.waiting:,} or more waited {duration(longest.ns)} for "
-        f"{longest.tokens:,} tokens, where a pass of decode takes {duration(usual)}.{even}",
+        f"{read}, where a pass of decode takes {duration(usual)}.{even}",
         actions=CHUNKS,
         confidence=0.75,
         ranges=((longest.ts, longest.ts + longest.ns),),
