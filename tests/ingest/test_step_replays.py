@@ -47,6 +47,10 @@ def test_graphs_that_take_turns_are_one_step_together() -> None:
     assert steps(replays(8, 6, times=10)) == [56] * 10
 
 
+def test_many_micro_batches_and_the_graph_after_them_are_one_step() -> None:
+    assert steps(replays(*[7] * 45, 6, times=3)) == [45 * 28 + 24] * 3
+
+
 def test_two_replays_are_no_loop() -> None:
     assert trace_source(replays(8, times=LEAST_PERIODS - 1)) == "whole"
 

@@ -40,10 +40,23 @@ def replayed(names: Names, durs: Times, calls: Times, launched: NDArray[np.bool_
     if work[sizes >= LEAST_LENGTH].sum() < _MOST_WORK * durs.sum():
         return None
     kinds = _kinds(names, first, sizes)
+    lag = _period(kinds)
+    return None if lag is None else _cuts(first, kinds, lag)
+
+
+def _period(kinds: NDArray[np.int64]) -> int | None:
+    """After how many calls they repeat; None if they do not.
+
+    Many micro-batches of one graph nearly repeat after one call: what repeats exactly, be it later, is the whole step.
+    """
+    nearly: int | None = None
     for lag in range(1, min(kinds.size // LEAST_PERIODS, _LONGEST) + 1):
-        if np.mean(kinds[lag:] == kinds[:-lag]) >= LEAST_MATCH:
-            return _cuts(first, kinds, lag)
-    return None
+        same = kinds[lag:] == kinds[:-lag]
+        if same.all():
+            return lag
+        if nearly is None and np.mean(same) >= LEAST_MATCH:
+            nearly = lag
+    return nearly
 
 
 def _kinds(names: Names, first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
