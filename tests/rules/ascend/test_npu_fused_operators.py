@@ -6,9 +6,12 @@ from fusion_support import sequences
 from operator_support import Program
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Kind
+from stepscope.model.program import Program as Told
 from stepscope.signals import Signals
 from stepscope.signals.kernels import npu_fusions
 from stepscope.signals.kernels.fusions import Fusion
+from stepscope.signals.shared import program as shared_program
 from stepscope.signals.signal import Signal
 
 X, WEIGHT, VECTOR, HALF = (4096, 1024), (1024, 1024), (1024,), (4096, 512)
@@ -25,6 +28,9 @@ KINDS = {
         (("aten::mm", X, WEIGHT), ("aten::add", X, X)),
     ),
 }
+
+
+SCORES = (4096, 64)
 
 
 def recorded(calls: tuple[tuple[object, ...], ...], reader: str = "ascend") -> Signals:
@@ -54,10 +60,30 @@ def test_routers_and_norms_are_told_by_the_kernel_that_ends_them() -> None:
         (npu_fusions.added_norms, "aten::add", "npu::npu_rms_norm"),
     ):
         program = Program()
-        program.call(first, X, dur=20_000)
-        program.call(last, X, dur=20_000, kernel={"aten::topk": "TopKV2", "npu::npu_rms_norm": "RmsNorm"}[last])
+        program.call(first, SCORES, dur=20_000)
+        program.call(last, SCORES, dur=20_000, kernel={"aten::topk": "TopKV2", "npu::npu_rms_norm": "RmsNorm"}[last])
         program.facts.step(0, 0, program.now)
         assert Signals.of(program.facts.trace(reader="ascend"))(wanted).count == 1
+
+
+def test_a_sampler_is_no_router_and_a_bias_no_mask() -> None:
+    for choices, count in ((512, 1), (513, 0), (32_000, 0)):
+        program = Program()
+        program.call("aten::_softmax", (4096, choices), dur=20_000)
+        program.call("aten::topk", (4096, choices), dur=20_000, kernel="TopKV2")
+        program.facts.step(0, 0, program.now)
+        assert Signals.of(program.facts.trace(reader="ascend"))(npu_fusions.routings).count == count
+    biased = (("aten::mul", X), ("aten::add", X), ("aten::_softmax", X))
+    assert recorded(biased)(npu_fusions.masked_softmaxes).count == 0
+
+
+def test_what_has_no_backward_pass_is_no_advice_for_training() -> None:
+    kinds: tuple[tuple[Kind, int], ...] = (("training", 0), ("unknown", 0), ("inference", 1))
+    for kind, count in kinds:
+        given = sequences(npu_fusions.added_norms, 0.2, "npu")
+        for other in ("masked_softmaxes", "silu_gates", "gelu_gates", "routings", "added_biases"):
+            given |= sequences(getattr(npu_fusions, other), 0.0, "npu")
+        assert len(drafts("ASC016", {**given, shared_program.program: Told(kind)})) == count
 
 
 def test_what_attention_is_made_of_is_left_to_attention() -> None:

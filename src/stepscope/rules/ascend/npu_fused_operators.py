@@ -12,14 +12,15 @@ Each operation reads and writes whole tensors, and is dispatched by itself. One 
 The operations run one after another on a queue, their roles are told by the names of operators or kernels, their
 sizes by recorded shapes, and no other rule fuses them. What is saved must reach `min_share` of the step; the fused
 operator is assumed to take as long as the longest of those that it replaces. A bias is distinguished from a residual by
-its one dimension, so that it is found only where shapes are recorded.
+its one dimension, so that it is found only where shapes are recorded. A router chooses among 512 at most, unlike a
+sampler; an addition before a normalisation is found in inference alone, for the operator has no backward pass.
 
 ## What to try
 The operator that the finding names; results differ in last bits from the written-out form.
 
 ## Known limits
 That one operation reads the result of the one before is taken from order and size: recordings do not say which
-tensors operators read. Operators without a backward pass are advised to programs that only infer.
+tensors operators read. The router's operator is advised to programs that only infer.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.kernels import npu_fusions
+from stepscope.signals.shared.program import program
 
 _SOFTMAX: Final = Action(
     "Scale, mask and normalise in one operator",
@@ -93,7 +95,10 @@ _KINDS: Final = (
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look for each kind of sequence."""
+    told = s.maybe(program)
     for key, wanted, title, called, actions in _KINDS:
+        if key == "norm" and told is not None and not told.infers:
+            continue
         for draft in fused(s, limits, wanted, (title, called), actions):
             yield replace(draft, key=key)
 

@@ -15,7 +15,7 @@ from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.trace import Trace
 from stepscope.signals.kernels.fusions import Fusion, longest_kept
-from stepscope.signals.shared.job import platform
+from stepscope.signals.shared.job import platform, recorded_steps
 from stepscope.signals.shared.operations import Operations, operations
 from stepscope.signals.shared.patterns import Ranges, members, sequences
 from stepscope.signals.shared.tensor_shapes import tensors
@@ -25,8 +25,11 @@ _SILU: Final = re.compile(r"silu|swish", re.IGNORECASE)
 _GELU: Final = re.compile(r"gelu", re.IGNORECASE)
 _TOP_K: Final = re.compile(r"top_?k", re.IGNORECASE)
 _NORM: Final = re.compile(r"rms_?norm", re.IGNORECASE)
-#: Scores are scaled, masked and put through a softmax; casts lie in between.
-_MASKED: Final = r"[md]c?[wa]c?(?P<x>S)"
+#: Scores are scaled, masked and put through a softmax; casts lie in between. What is added may be any bias, and the
+#: operator takes a mask.
+_MASKED: Final = r"[md]c?wc?(?P<x>S)"
+#: More experts than any router chooses among: tokens of a vocabulary, or classes.
+_MOST_EXPERTS: Final = 512
 _GATED: Final = r"(?P<x>A)m"
 _ROUTED: Final = r"(?P<x>S)[cd]?#"
 _ADDED: Final = r"(?P<x>a)#"
@@ -56,7 +59,7 @@ def gelu_gates(s: Signals) -> Fusion:
 @signal()
 def routings(s: Signals) -> Fusion:
     """The softmax of a router, and the choice of the experts with the largest weights."""
-    return _found(s, _ROUTED, lambda s, w, r: _named(s, w, r.last, _TOP_K))
+    return _found(s, _ROUTED, lambda s, w, r: _named(s, w, r.last, _TOP_K) & _among_experts(s, w, r))
 
 
 @signal()
@@ -102,6 +105,13 @@ def _named(s: Signals, w: Operations, at: NDArray[np.int64], pattern: re.Pattern
 def _kernel_names(trace: Trace, events: NDArray[np.int64]) -> NDArray[np.int64]:
     work = DeviceWork.of(trace)
     return work.name[work.rows(trace, events)].astype(np.int64)
+
+
+def _among_experts(s: Signals, w: Operations, found: Ranges) -> NDArray[np.bool_]:
+    """Whether a softmax is over few enough for experts; unless shapes tell, each layer has one, a sampler one in all."""
+    shapes = [tensors(w.shapes[one])[:1] if one >= 0 else () for one in w.shape[found.anchor].tolist()]
+    several = found.first.size > s(recorded_steps)
+    return np.array([one[0][-1] <= _MOST_EXPERTS if one and one[0] else several for one in shapes], np.bool_)
 
 
 def _adds_a_vector(w: Operations, found: Ranges) -> NDArray[np.bool_]:
