@@ -148,3 +148,25 @@ class TestDispatch:
         facts = step()
         facts.host("runtime", "aclnnMul", 50, 4)
         assert npu(facts)(npu_dispatch.optimizer) is None
+
+
+def norms(*between: str, number: int, nested: bool = False) -> int:
+    """How many norms are a loop where each is followed by these operators."""
+    facts, at = step(), 0
+    for _ in range(number):
+        for name in ("aten::linalg_vector_norm", *between):
+            facts.host("op", name, at, 4)
+            if nested and name != "aten::detach":
+                facts.host("op", "aten::norm", at + 1, 2)
+            at += 5
+    facts.host("runtime", "aclnnNorm", 0, 2)
+    return int(npu(facts)(npu_dispatch.clipped_norms).event.size)
+
+
+def test_norms_of_gradients_are_a_loop_and_those_of_layers_are_not() -> None:
+    assert norms(number=8) == 8
+    assert norms("aten::detach", number=8, nested=True) == 8
+    assert norms(number=7) == 0
+    # Each is used at once, as by `F.normalize`, or read to be logged.
+    assert norms("aten::clamp_min", "aten::div", number=30) == 0
+    assert norms("aten::item", number=30) == 0

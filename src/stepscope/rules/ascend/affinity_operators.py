@@ -13,7 +13,8 @@ The optimizer's step takes at least `min_share` of the step on the host, and its
 version. The price is what the step would save on its dependency graph if a tenth of the optimizer's time on the host
 were left: one that runs while the device waits for other ranks saves nothing. What an optimizer that loops over tensors
 costs is priced by a finding of its own. Clipping is told by `min_norms` operators and more that compute the norm of one
-tensor, where the optimizer has a fused version that clips all gradients together.
+tensor, one after another with nothing in between (`npu_dispatch.clipped_norms`), where the optimizer has a fused
+version that clips all gradients together.
 
 ## What to try
 Exchange the class; with mixed precision, let the scaler's unscaling and clipping be fused as well.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.needs import need_calls
+from stepscope.model.events.columns import Spans, named
 from stepscope.signals.ascend.ascend import need_ascend
 from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.ranges import inside
@@ -35,6 +37,10 @@ _WORKSPACE: Final = "name LIKE 'aclnn%GetWorkspaceSize'"
 _QUEUE: Final = "name = 'Enqueue' OR name LIKE 'Enqueue@%' OR name LIKE 'Dequeue@%'"
 #: `clip_grad_norm_` calls the first for each gradient, and older releases the second.
 _CLIPPED: Final = "name IN ('aten::linalg_vector_norm', 'aten::norm')"
+#: What such a loop calls besides, and what these operators consist of.
+_BESIDE: Final = re.compile(r"^(?:aten::)?(?:linalg_vector_norm|norm|detach_?|alias|view|reshape|to|_to_copy|copy_)$")
+#: So many norms with nothing else between them are a loop: normalisations and optimizers use what they compute at once.
+_LOOP: Final = 8
 _NORMS: Final = "name IN ('SyncBatchNormFunction', 'SyncBatchNorm') OR name LIKE '%SyncBatchNormalization%'"
 
 
@@ -124,8 +130,22 @@ def waits(s: Signals) -> HostCalls:
 
 @signal()
 def clipped_norms(s: Signals) -> HostCalls:
-    """Operators that compute the norm of one gradient each, as clipping does where nothing fuses it."""
-    return _calls(s, _CLIPPED)
+    """Operators that compute the norm of one tensor each, in a loop, as clipping does where nothing fuses it."""
+    found, spans = _calls(s, _CLIPPED), Spans(s.trace)
+    norms = spans.rows(found.event)
+    others = np.flatnonzero(spans.of("op") & ~named(s.trace, _BESIDE.search))
+    kept = np.zeros(norms.size, np.bool_)
+    for track in np.unique(spans.track[norms]).tolist():
+        mine = np.flatnonzero(spans.track[norms] == track)
+        start = spans.ts[norms[mine]]
+        end = np.maximum.accumulate(start + found.dur[mine])
+        outer = np.append(True, start[1:] >= end[:-1])
+        mine, start, end = mine[outer], start[outer], end[outer]
+        between = np.sort(spans.ts[others[spans.track[others] == track]])
+        apart = np.searchsorted(between, start[1:]) > np.searchsorted(between, end[:-1])
+        loop = np.append(0, np.cumsum(apart))
+        kept[mine[np.bincount(loop)[loop] >= _LOOP]] = True
+    return HostCalls(found.event[kept], found.dur[kept], found.steps)
 
 
 @signal()
