@@ -8,6 +8,7 @@ from stepscope.comparison.gates import growth_limit, judge
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.noise.modes import chance_of_share, slow_mode
 from stepscope.comparison.steps.recorded import RecordedStep
+from stepscope.comparison.steps.slow import slow_shift, stands_out
 from stepscope.comparison.summary import SideFacts, SideSummary
 from stepscope.comparison.verdict import StepTimes, step_times
 
@@ -53,6 +54,26 @@ def test_a_single_stall_that_is_gone_is_named_but_proves_nothing() -> None:
     assert "1 of 6 steps takes 146 ms longer, in data wait before, none of 6 now" in found.reason
     twice = side((178, 324, 180, 175, 331, 182, 176, 179), {1: "outlier", 4: "outlier"})
     assert compared(twice, side(USUAL)).verdict == "faster"
+
+
+def test_a_long_stall_that_is_gone_proves_nothing_where_another_one_came() -> None:
+    def stalled(ms: int, at: str) -> tuple[RecordedStep, ...]:
+        usual = [RecordedStep(i, one, "typical") for i, one in enumerate((*USUAL, *USUAL))]
+        return (*usual[:3], RecordedStep(3, ms, "outlier", "", at), *usual[4:])
+
+    long, short = stalled(324, "idle.data_wait"), stalled(230, "compute")
+    assert not slow_shift(long, short, 0.99).sure
+    assert slow_shift(short, long, 0.99).sure
+
+
+@pytest.mark.parametrize(("others", "found"), [(0, True), (8, False)])
+def test_the_more_parts_are_looked_at_the_more_certain_one_must_be(others: int, found: bool) -> None:
+    def step(i: int, compute: int) -> RecordedStep:
+        parts = {"compute": compute, **{f"part{k}": 10_000 for k in range(others)}}
+        return RecordedStep(i, sum(parts.values()), "typical", "", "", parts)
+
+    usual = [step(i, 1_000_000 + 18_000 * (i % 3 - 1)) for i in range(9)]
+    assert stands_out(step(9, 1_110_000), usual, 10, 0.99) is found
 
 
 def test_what_lasts_beyond_a_start_that_both_have_is_no_start() -> None:

@@ -142,7 +142,8 @@ def _below(
 def stands_out(one: RecordedStep, others: Sequence[RecordedStep], of: int, confidence: float) -> bool:
     """Whether a step is longer than others, by a part that takes longer than it does in so many steps like them.
 
-    A part mostly varies less than the whole step does; it is taken to vary by `_LEAST_SPREAD` of a step at least.
+    A part mostly varies less than the whole step does; it is taken to vary by `_LEAST_SPREAD` of a step at least. All
+    parts of all these steps are looked at, which takes as many times the certainty (Bonferroni).
     """
     if len(others) < _SPREAD or not one.parts:
         return False
@@ -150,7 +151,8 @@ def stands_out(one: RecordedStep, others: Sequence[RecordedStep], of: int, confi
     if one.ns < APART * mean:
         return False
     devices = max(1.0, sum(one.parts.values()) / one.ns)
-    far = quantile(1 - (1 - confidence) / 2 / max(1, of), len(others) - 1) * sqrt(1 + 1 / len(others))
+    chance = 1 - (1 - confidence) / 2 / (max(1, of) * len(one.parts))
+    far = quantile(chance, len(others) - 1) * sqrt(1 + 1 / len(others))
     for part, length in one.parts.items():
         usually = np.array([other.parts.get(part, 0) for other in others], np.float64)
         spread = max(float(usually.std(ddof=1)), _LEAST_SPREAD * mean * devices)
@@ -214,10 +216,14 @@ def _sure(base: SlowSteps, new: SlowSteps, quick: Sequence[Sequence[RecordedStep
         if not quick[i] and quick[1 - i]:  # all steps of a side are of the slow kind: the other's are shorter than any
             return max(one.ns for one in quick[1 - i]) < _limit(all_slow.steps, some.of, confidence, below=True)
     if base.count and new.count:
-        share = chance_of_share((base.count, base.of), (new.count, new.of)) < 1 - confidence
+        # Two questions, of which neither may be answered by chance.
+        each = 1 - (1 - confidence) / 2
+        share = chance_of_share((base.count, base.of), (new.count, new.of)) < 1 - each
         lengths = [np.asarray([one.ns for one in side.steps], np.float64) for side in (base, new)]
-        longer = min(base.count, new.count) > 1 and shift(lengths[0], lengths[1], confidence, 0.0).sure
-        return share or longer or (base.at != new.at and bool(base.at and new.at))
+        longer = min(base.count, new.count) > 1 and shift(lengths[0], lengths[1], each, 0.0).sure
+        # A single one of the base that is gone proves nothing, whatever else is slow now.
+        elsewhere = base.at != new.at and bool(base.at and new.at)
+        return share or longer or (elsewhere and (base.count > 1 or new.lost_ns > base.lost_ns))
     if base.count == 1:
         return False
     having = new if new.count else base
