@@ -97,6 +97,25 @@ def test_what_is_sure_within_a_part_that_varies_is_said(new: Trace, said: str) -
     assert all(one.within and one.to_json()["within"] for one in sure)
 
 
+def many_kernels(each: int, steps: int) -> Trace:
+    """Steps of 600 kernels in all that take so long, the same in all of them."""
+    facts, at, number = Facts(), 0, 600 // steps
+    for step in range(steps):
+        length = number * (each + 500) + 20_000 + 2_000 * (step % 3)
+        facts.step(step, at, length)
+        for call in range(number):
+            facts.kernel("ampere_sgemm_128x128_tn", at + 9_000 + call * (each + 500), each, launch=(at + call, 1))
+        at += length
+    return facts.trace()
+
+
+@pytest.mark.parametrize(("steps", "each", "sure"), [(1, 10_300, False), (1, 11_000, True), (6, 10_095, False)])
+def test_what_a_warm_device_takes_longer_is_no_cause(steps: int, each: int, sure: bool) -> None:
+    """Its kernels take longer by the same factor: however many there are, that is one observation of it."""
+    found = compare_traces(many_kernels(10_000, steps), many_kernels(each, steps), CompareOptions(findings=False))
+    assert any(one.sure and one.part == "compute" for one in found.causes) is sure
+
+
 @pytest.mark.parametrize(("half", "sure"), [(90, True), (110, False)])
 def test_the_part_that_makes_up_a_sure_difference_is_asked_for_alone(half: float, sure: bool) -> None:
     parts = (Beside("exposed_communication", 100, 200, 1.0, 1.0, half), Beside("compute", 800, 810, 1.0, 1.0, 1.0))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stepscope.comparison.causes.changed import Row, calls_alike
+from stepscope.comparison.noise.ratio import ASSUMED_DRIFT
 from stepscope.comparison.parts.amounts import Amount, StepCounts, certainties
 from stepscope.comparison.parts.splits import NO_OPERATOR
 from stepscope.model.kernel_names import classify
@@ -50,7 +51,8 @@ def sure_groups(sums: WorkSums, counts: StepCounts, step_ns: int) -> list[SureGr
     """The groups of each part that differ for sure, the largest difference first; none shares an activity with another.
 
     Activities are grouped by class, by kernel, by operator, and those of a class of which there are more or fewer than
-    before. That none of n groups is called different by chance takes n times the certainty (Bonferroni).
+    before. That none of n groups is called different by chance takes n times the certainty (Bonferroni). What differs by
+    no more than two runs do, whatever their steps, is not.
 
     Args:
         sums: Sums by part.
@@ -68,7 +70,7 @@ def sure_groups(sums: WorkSums, counts: StepCounts, step_ns: int) -> list[SureGr
     halves = certainties([sides for *_, sides in tried], among)
     for (part, name, keys, sides), half in zip(tried, halves, strict=True):
         first, second = _means(sides, counts)
-        if half is not None and abs(second - first) > max(half, LEAST * step_ns):
+        if half is not None and abs(second - first) > max(half, LEAST * step_ns, ASSUMED_DRIFT * max(first, second)):
             rows = tuple(_row(key, *sums[part], counts) for key in keys)
             found.append(SureGroup(part, name, rows, round(first), round(second), half))
     # What replaces something is said with it, before its parts, and is no cause where it takes as long.

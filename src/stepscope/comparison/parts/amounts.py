@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE
+from stepscope.comparison.noise.ratio import ASSUMED_DRIFT, ASSUMED_SPREAD, CONFIDENCE
 from stepscope.comparison.noise.shift import half_widths
 from stepscope.comparison.parts.shares import means
 from stepscope.model.schema import Column, flag, ns
@@ -61,7 +61,7 @@ def certainty(base: Amount, new: Amount, counts: StepCounts) -> float | None:
     """Half of the interval of the difference per step and device; None where nothing tells how much it varies.
 
     It rests on the spread between batches of steps; with one step on each side on that of single calls, which are taken
-    to vary by `ASSUMED_SPREAD`, each for itself.
+    to vary by `ASSUMED_SPREAD`, each for itself, and by `ASSUMED_DRIFT` together.
     """
     return certainties([(base, new)], counts)[0]
 
@@ -96,8 +96,9 @@ def _values(one: Amount, other: Amount) -> NDArray[np.float64] | None:
 
 
 def _by_call(base: Amount, new: Amount, counts: StepCounts) -> float:
-    together = sqrt(sum(one.squares / times**2 for one, times in ((base, counts.base), (new, counts.new))))
-    return NormalDist().inv_cdf((1 + counts.confidence) / 2) * ASSUMED_SPREAD * together
+    sides = ((base, counts.base), (new, counts.new))
+    apart = sum((ASSUMED_SPREAD**2 * one.squares + (ASSUMED_DRIFT * one.ns) ** 2) / times**2 for one, times in sides)
+    return NormalDist().inv_cdf((1 + counts.confidence) / 2) * sqrt(apart)
 
 
 @dataclass(frozen=True, slots=True)
