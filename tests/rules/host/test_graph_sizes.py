@@ -48,7 +48,7 @@ def test_passes_of_a_size_that_is_replayed_miss_something_else() -> None:
     assert drafts("HST023", given([row(8, 5_000_000)], [row(8, 1_000_000)] * 3)) == []
     (draft,) = drafts("HST023", given([row(8, 5_000_000), row(40, 5_000_000)], [row(8, 1_000_000)] * 3))
     assert draft.cost_ns == 1_000_000
-    assert "1 decode pass of 40" in draft.summary
+    assert {"1", "40"} <= set(figures(draft.summary))
 
 
 def test_without_a_recording_the_rule_abstains() -> None:

@@ -39,7 +39,7 @@ def test_a_wait_for_no_more_than_a_chunk_just_misses() -> None:
     assert len(drafts("HST024", given((200 * MS, 513)))) == 1
 
 
-def test_engines_that_tell_no_tokens_are_said_to_read_prompts() -> None:
+def test_wording_where_engines_tell_no_tokens() -> None:
     (draft,) = drafts("HST024", given((200 * MS, 0)))
     assert "waited 200 ms for prompts" in draft.summary
     assert "0" not in figures(draft.summary)

@@ -51,8 +51,8 @@ def sure_groups(sums: WorkSums, counts: StepCounts, step_ns: int) -> list[SureGr
     """The groups of each part that differ for sure, the largest difference first; none shares an activity with another.
 
     Activities are grouped by class, by kernel, by operator, and those of a class of which there are more or fewer than
-    before. That none of n groups is called different by chance takes n times the certainty (Bonferroni). What differs by
-    no more than two runs do, whatever their steps, is not.
+    before. That none of n groups is called different by chance takes n times the certainty (Bonferroni). None is
+    called so that differs by no more than two runs of one program do.
 
     Args:
         sums: Sums by part.

@@ -17,8 +17,8 @@ from stepscope.comparison.noise.student import quantile
 CONFIDENCE: Final = 0.99
 #: Spread (standard deviation over mean) that steps are assumed to have where neither side shows any.
 ASSUMED_SPREAD: Final = 0.1
-#: And by how much all that a recording holds is longer or shorter than in another of the same program: as a whole device
-#: is slower when it is warm. Steps of one recording do not tell.
+#: The same of all that a recording holds together, between two recordings of one program: a warm device is slower as a
+#: whole, which the steps of one recording do not tell.
 ASSUMED_DRIFT: Final = 0.01
 #: Measurements below which a spread is not taken from them alone, and degrees of freedom that are as good as any.
 _FEW: Final = 4

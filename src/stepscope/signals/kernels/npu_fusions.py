@@ -108,7 +108,7 @@ def _kernel_names(trace: Trace, events: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _among_experts(s: Signals, w: Operations, found: Ranges) -> NDArray[np.bool_]:
-    """Whether a softmax is over few enough for experts; unless shapes tell, each layer has one, a sampler one in all."""
+    """Whether a softmax is over few enough for experts; unless shapes tell, whether a step has several of them."""
     shapes = [tensors(w.shapes[one])[:1] if one >= 0 else () for one in w.shape[found.anchor].tolist()]
     several = found.first.size > s(recorded_steps)
     return np.array([one[0][-1] <= _MOST_EXPERTS if one and one[0] else several for one in shapes], np.bool_)
