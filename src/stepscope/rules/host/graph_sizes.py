@@ -88,7 +88,7 @@ def _size(row: Row) -> int:
 
 def _share(rows: list[Row]) -> float:
     """Idle time as a share of passes' time."""
-    return sum(row["idle_ns"] or 0 for row in rows) / sum(row["device_ns"] for row in rows)
+    return float(sum(row["idle_ns"] or 0 for row in rows) / sum(row["device_ns"] for row in rows))
 
 
 RULE = Rule(

@@ -51,7 +51,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if share < limits["min_share"]:
         return
     known = [row["scheduler_ns"] for row in rows if row["scheduler_ns"] is not None]
-    if (known and sum(known) < _ITS_OWN * gaps) or (not known and s.maybe(staged)):
+    others = bool(s.maybe(staged)) if not known else sum(known) < _ITS_OWN * gaps
+    if others:
         return
     did = f"; the scheduler took {duration(sum(known) // len(rows))} of the host each time" if known else ""
     most = gaps // s(recorded_steps)
