@@ -51,8 +51,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if share < limits["min_share"]:
         return
     known = [row["scheduler_ns"] for row in rows if row["scheduler_ns"] is not None]
-    others = bool(s.maybe(staged)) if not known else sum(known) < _ITS_OWN * gaps
-    if others:
+    stage = s.maybe(staged)
+    if sum(known) < _ITS_OWN * gaps if known else stage:
         return
     did = f"; the scheduler took {duration(sum(known) // len(rows))} of the host each time" if known else ""
     most = gaps // s(recorded_steps)
