@@ -170,7 +170,7 @@ def record(
             keep=keep if watch else 0, keep_bytes=keep_mib << 20, control=str(control_folder()) if lasting else "",
         )  # fmt: skip
         command = nsys.profiled(program, settings, nsys_option or []) if with_ else program
-        hidden = folder / WATCHED if watch else None
+        hidden, before = (folder / WATCHED, recordings_in(folder)) if watch else (None, [])
         sampler = None if no_machine else MachineSampler(folder, reports, watched=hidden)
         with watching(settings, sampler, prometheus) as watched:
             status = run(
@@ -181,7 +181,7 @@ def record(
             typer.echo(f"stepscope: {line}.", err=True)
     made = recordings_in(folder) if watch else [folder] if folder.is_dir() else []
     # A program may end before the steps that its last reason asked for.
-    found = [one for one in made if any(map(_is_recording, one.iterdir()))]
+    found = [one for one in made if one not in before and any(map(_is_recording, one.iterdir()))]
     if found and not no_report:
         diagnose(found[-1])
     raise typer.Exit(status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ def watching(settings: RecordSettings, sampler: MachineSampler | None, prometheu
         return
     from stepscope.record.machine.recorded_now import RecordedRanks
     from stepscope.record.ring.reader import rings_in
+    from stepscope.record.triggers.keeping import recordings_in
     from stepscope.record.triggers.request import WATCHED
     from stepscope.record.watching.metrics import serving_metrics
     from stepscope.record.watching.summary import watched
@@ -39,6 +41,7 @@ def watching(settings: RecordSettings, sampler: MachineSampler | None, prometheu
     samples = sampler.path if sampler else None
     watcher = JobWatcher(output, samples, settings.cooldown_s, reported.recording)
     lines: list[str] = []
+    began, before = time.time_ns(), set(recordings_in(output))
     with serving_metrics(rings, prometheus) as port:
         if prometheus == 0:
             typer.echo(f"stepscope: metrics are at port {port}.", err=True)
@@ -47,4 +50,5 @@ def watching(settings: RecordSettings, sampler: MachineSampler | None, prometheu
             yield lines
         finally:
             watcher.stop()
-    lines += watched(output, rings_in(rings, 0))
+    # The same job may have been watched here before it was started again.
+    lines += watched(output, [one for one in rings_in(rings, 0) if one.since_unix_ns >= began], before)

@@ -138,7 +138,7 @@ class Capture:
         try:
             if begun.exists():
                 begun.replace(temporary)
-            whole = not reason and _is_whole(temporary)
+            whole = not reason and is_whole(temporary)
             # Of a recording that is cut more is left than of its journal.
             if whole or temporary.stat().st_size > final.stat().st_size:
                 temporary.replace(final)
@@ -151,8 +151,8 @@ class Capture:
         return _NO_STACKS if self._stacks_left_out else ""
 
 
-def _is_whole(path: Path) -> bool:
-    """Whether the text ends as a trace does: torch.profiler says nothing where the disk is full."""
+def is_whole(path: Path) -> bool:
+    """Whether a text ends as a trace does: torch.profiler says nothing where the disk is full."""
     with path.open("rb") as file:
         file.seek(0, 2)
         file.seek(max(0, file.tell() - 64))

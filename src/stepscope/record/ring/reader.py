@@ -66,6 +66,12 @@ class Ring:
         return rank if isinstance(rank, int) else 0
 
     @property
+    def since_unix_ns(self) -> int:
+        """When it was begun; 0 if it does not say."""
+        since = self.about.get("since_unix_ns")
+        return since if isinstance(since, int) else 0
+
+    @property
     def world_size(self) -> int:
         """Ranks of its job."""
         size = self.about.get("world_size")

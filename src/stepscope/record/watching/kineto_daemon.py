@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.errors import StepscopeError, UserError
+from stepscope.record.job.capture import is_whole
 from stepscope.record.watching.refusing import variables_of
 
 _VARIABLE: Final = "KINETO_USE_DAEMON"
@@ -53,7 +54,7 @@ def record_by_daemon(pid: int, folder: Path, timeout_s: float, refused: Stepscop
         raise UserError(f"dyno could not have process {pid} recorded ({said[0]})", hint="see whether dynolog runs")
     until = time.monotonic() + timeout_s
     while time.monotonic() < until:
-        found = [one for one in folder.glob("kineto*.json") if _is_whole(one)]
+        found = [one for one in folder.glob("kineto*.json") if is_whole(one)]
         if found:
             return True
         time.sleep(_LOOK_S)
@@ -61,10 +62,3 @@ def record_by_daemon(pid: int, folder: Path, timeout_s: float, refused: Stepscop
         f"dynolog was asked, but process {pid} wrote no recording in {timeout_s:.0f} s ({said[0]})",
         hint="the program asks while its profiler is set up only: see its standard error",
     )
-
-
-def _is_whole(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(0, 2)
-        file.seek(max(0, file.tell() - 64))
-        return file.read().rstrip().endswith(b"}")

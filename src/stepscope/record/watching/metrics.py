@@ -16,6 +16,7 @@ from typing import Any, Final
 from stepscope.model.errors import UserError
 from stepscope.record.ring.reader import Ring, rings_in
 from stepscope.record.signals import start_deaf
+from stepscope.record.watching.ended import not_replaced
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 #: Steps of which quantiles are given.
@@ -96,7 +97,7 @@ def serving_metrics(rings: Path, port: int | None) -> Iterator[int]:
 
         def do_GET(self) -> None:
             known = self.path.partition("?")[0] == "/metrics"
-            body = metrics(rings_in(rings, RECENT)).encode() if known else b"metrics are at /metrics\n"
+            body = metrics(not_replaced(rings_in(rings, RECENT))).encode() if known else b"metrics are at /metrics\n"
             self.send_response(200 if known else 404)
             self.send_header("Content-Type", CONTENT_TYPE)
             self.send_header("Content-Length", str(len(body)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from stepscope.record.ring.reader import Ring
@@ -20,10 +20,16 @@ def reason_of(folder: Path) -> str:
         return ""
 
 
-def watched(output: Path, rings: Sequence[Ring]) -> list[str]:
-    """Sentences without a full stop: how much was watched, and which recordings there are."""
+def watched(output: Path, rings: Sequence[Ring], before: Collection[Path] = ()) -> list[str]:
+    """Sentences without a full stop: how much was watched, and which recordings there are.
+
+    Args:
+        output: The folder of the recordings.
+        rings: Those of the job's processes.
+        before: Recordings that lay there before the job started.
+    """
     made = max((ring.recordings for ring in rings), default=0)
-    found = recordings_in(output)
+    found = [one for one in recordings_in(output) if one not in before]
     steps = sum(ring.count for ring in rings)
     gone = f", of which the {len(found)} newest are kept" if made > len(found) else ""
     processes = "1 process" if len(rings) == 1 else f"{len(rings)} processes"

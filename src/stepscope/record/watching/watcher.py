@@ -16,6 +16,7 @@ from stepscope.record.signals import start_deaf
 from stepscope.record.triggers.keeping import recordings_in
 from stepscope.record.triggers.request import REASON, WATCHED, claim
 from stepscope.record.watching.apart import LOOKED_AT, ranks_apart
+from stepscope.record.watching.ended import remove_ended, remove_samples
 from stepscope.record.watching.jobs import runs
 
 #: Seconds between two looks, and before the first one.
@@ -46,6 +47,7 @@ class JobWatcher:
 
     def start(self) -> None:
         """Start to."""
+        remove_samples(self._output / WATCHED)
         start_deaf(self._thread)
 
     def stop(self) -> None:
@@ -63,8 +65,9 @@ class JobWatcher:
 
     def look(self) -> None:
         """Look once."""
-        rings = [ring for ring in rings_in(self._output / WATCHED, LOOKED_AT) if runs(ring)]
-        trigger = ranks_apart(rings)
+        rings = rings_in(self._output / WATCHED, LOOKED_AT)
+        remove_ended(rings)
+        trigger = ranks_apart([ring for ring in rings if runs(ring)])
         if trigger is not None:
             request = claim(self._output, trigger, self._cooldown_s, self._last)
             self._last = request.folder if request is not None else self._last
