@@ -7,7 +7,7 @@ import pytest
 from stepscope.model.errors import UserError
 from stepscope.rules.registry import all_rules
 from stepscope.trying.candidates import candidates
-from stepscope.trying.recorded import NamedFinding
+from stepscope.trying.recorded import NamedFinding, with_data_wait
 from stepscope.trying.registry import all_remedies, chosen, modules
 from stepscope.trying.seen import Constructed, Seen
 
@@ -94,6 +94,25 @@ def test_only_what_a_finding_names_is_tried_the_dearest_first() -> None:
     assert not candidates(hidden, seen, (), False)
     asked = candidates(hidden, seen, ("tf32", "loader-workers"), False)
     assert [(one.remedy.name, bool(one.unfit)) for one in asked] == [("tf32", True), ("loader-workers", False)]
+
+
+def test_what_was_seen_comes_first_and_a_price_of_something_else_names_nothing() -> None:
+    seen = Seen(cores=2, threads=16, constructed=[LOADER], models=[MODEL], small_operators=500)
+    findings = [NamedFinding("DAT001", "", 0.5, True)]
+    found = [one.remedy.name for one in candidates(findings, seen, (), False)]
+    assert found == ["threads", "loader-workers", "compile"]
+    few = Seen(cores=2, threads=1)
+    assert not candidates([NamedFinding("SYS007", "", 0.4, True)], few, (), False)
+    unpriced = candidates([NamedFinding("SYS007", "", None, True)], few, (), False)
+    assert [(one.remedy.name, one.share) for one in unpriced] == [("threads", None)]
+
+
+def test_a_busy_machine_hides_no_wait_for_batches() -> None:
+    busy, wait = NamedFinding("SYS007", "", 0.4, True), NamedFinding("DAT001", "", 0.2, True)
+    assert [(one.code, one.share) for one in with_data_wait([busy], 0.16)] == [("SYS007", 0.4), ("DAT001", 0.16)]
+    assert with_data_wait([busy], 0.01) == [busy]
+    assert with_data_wait([busy, wait], 0.16) == [busy, wait]
+    assert with_data_wait([], 0.16) == []
 
 
 def test_unknown_names_are_refused() -> None:

@@ -44,7 +44,7 @@ def candidates(
     """
     found = []
     for remedy in chosen(only) if only else all_remedies().values():
-        mine = [one for one in findings if one.code in remedy.rules and one.shown]
+        mine = [one for one in findings if one.shown and _names(one, remedy)]
         unfit = remedy.fits(seen)
         evident = not unfit and remedy.evident(seen)
         if not (mine or evident or only or everything):
@@ -56,3 +56,7 @@ def candidates(
     # What was seen is certain, while a finding may name several; whatever compiles takes long.
     sure = {one.remedy.name for one in found if not one.unfit and not one.remedy.model and one.remedy.evident(seen)}
     return sorted(found, key=lambda one: (one.remedy.name not in sure, -(one.share or 0.0)))
+
+
+def _names(finding: NamedFinding, remedy: OutsideRemedy) -> bool:
+    return finding.code in remedy.rules and not (finding.code in remedy.unpriced and finding.share is not None)

@@ -22,6 +22,10 @@ from stepscope.trying.job.settings import TrialSettings
 from stepscope.trying.runs import Workplace
 
 _LOOK_S: Final = 0.1
+#: The rules of the wait for batches, and of the busy machine that it is put down to; and from which share of the step.
+_WAIT: Final = "DAT001"
+_BUSY: Final = "SYS007"
+_MUCH: Final = 0.05
 #: Operators below this are said to be small: what they compute takes hardly longer than what calling them takes.
 _SMALL_NS: Final = 100_000
 
@@ -116,11 +120,29 @@ def _looked_at(folder: Path) -> tuple[list[NamedFinding], int]:
     """The findings of recordings, and the small operators per step of the first rank."""
     from stepscope.ingest import Options, open_trace
     from stepscope.reports.build import ReportOptions, build_report
+    from stepscope.signals import Signals
+    from stepscope.signals.data.data import wait_share
 
     with open_trace([folder], Options(cache=False)) as trace:
         found = build_report(trace, ReportOptions(page=True)).findings
-        small = _small_operators(trace.rank(trace.ranks[0]))
-    return [NamedFinding(one.code, one.title, _share(one), one.shown) for one in found], small
+        first = trace.rank(trace.ranks[0])
+        small = _small_operators(first)
+        waits = Signals.of(first).maybe(wait_share) or 0.0
+    named = [NamedFinding(one.code, one.title, _share(one), one.shown) for one in found]
+    return with_data_wait(named, waits), small
+
+
+def with_data_wait(findings: list[NamedFinding], waits: float) -> list[NamedFinding]:
+    """Findings, and the wait for batches where it counts as part of a busy machine, which workers may shorten anyway.
+
+    Args:
+        findings: As a report has them.
+        waits: Share of the step that waits for its batch.
+    """
+    codes = {one.code for one in findings}
+    if waits < _MUCH or _BUSY not in codes or _WAIT in codes:
+        return findings
+    return [*findings, NamedFinding(_WAIT, "Waiting for batches, beside a busy machine", waits, True)]
 
 
 def _small_operators(trace: Trace) -> int:

@@ -57,6 +57,7 @@ class OutsideRemedy:
         first_step: Done where the first step starts.
         write: Lines to write into the program or its start, where the edits of arguments do not say it.
         excludes: Names of remedies that it can't be combined with.
+        unpriced: Those of its rules that name it only where they have no price: a price is that of another remedy.
     """
 
     name: str
@@ -73,6 +74,7 @@ class OutsideRemedy:
     first_step: Callable[[], None] | None = None
     write: Callable[[Seen], tuple[str, ...]] | None = None
     excludes: tuple[str, ...] = ()
+    unpriced: tuple[str, ...] = ()
 
     @property
     def is_of_environment(self) -> bool:

@@ -125,3 +125,19 @@ def test_an_interrupted_trial_says_what_it_knows_and_goes_on_later(tmp_path: Pat
     again = subprocess.run([*line[:-2], "--minutes", "0.2", *line[-2:]], cwd=working, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert "running the unchanged program" not in again.stderr
+
+
+def test_norms_are_those_without_the_factor_of_a_scaler() -> None:
+    import torch
+
+    from stepscope.trying.job.numbers import FirstNumbers
+
+    parameter = torch.nn.Parameter(torch.ones(4))
+    optimizer = torch.optim.SGD([parameter], lr=0.1)
+    numbers = FirstNumbers(2)
+    parameter.grad = torch.ones(4)
+    numbers._update(optimizer, (), {})
+    # What `torch.amp.GradScaler` does where the optimizer is fused.
+    parameter.grad, optimizer.grad_scale = torch.full((4,), 8.0), torch.tensor([8.0])
+    numbers._update(optimizer, (), {})
+    assert numbers.read()[1] == [2.0, 2.0]

@@ -81,6 +81,8 @@ class FirstNumbers:
                 self._losses.append(one.detach().float().reshape(()).clone())
 
     def _update(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        import torch
+
         del args, kwargs
         if self._left <= 0 or is_traced():
             return
@@ -92,7 +94,10 @@ class FirstNumbers:
             norms = [_norm(one.grad) for one in parameters if getattr(one, "grad", None) is not None]
             if norms:
                 squares = [one.float().pow(2).to(norms[0].device) for one in norms]
-                self._norms.append(sum(squares[1:], squares[0]).sqrt())
+                norm = sum(squares[1:], squares[0]).sqrt()
+                # A fused optimizer takes the factor of a GradScaler away itself; others get gradients without it.
+                scale = getattr(optimizer, "grad_scale", None)
+                self._norms.append(norm / scale.to(norm.device) if isinstance(scale, torch.Tensor) else norm)
         if self._left <= 0:
             self._stop()
 

@@ -33,6 +33,8 @@ REMEDY = OutsideRemedy(
     name="core-binding",
     title="Bind each rank to cores of its own",
     rules=("SYS001", "SYS007", "SYS008", "CLU003", "CLU009", "HST012"),
+    # Its price is that of other processes, which this does not send away.
+    unpriced=("SYS007",),
     numbers="exact",
     changes="nothing",
     fits=_fits,

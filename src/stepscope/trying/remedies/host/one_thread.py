@@ -31,6 +31,8 @@ REMEDY = OutsideRemedy(
     name="one-thread",
     title="One thread for operators",
     rules=("SYS007", "SYS001", "HST003"),
+    # Its price is that of other processes, which this does not send away.
+    unpriced=("SYS007",),
     numbers="rounding",
     changes="the order in which sums are added",
     fits=_fits,

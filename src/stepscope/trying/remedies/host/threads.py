@@ -36,6 +36,8 @@ REMEDY = OutsideRemedy(
     name="threads",
     title="As many threads in each process as it has cores",
     rules=("SYS007", "SYS001", "HST003", "HST007", "HST013"),
+    # Its price is that of other processes, which this does not send away.
+    unpriced=("SYS007",),
     numbers="rounding",
     changes="the order in which sums are added",
     fits=_fits,
