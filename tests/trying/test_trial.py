@@ -17,7 +17,7 @@ from stepscope.trying.recorded import NamedFinding, RecordedRun
 from stepscope.trying.runs import RunResult, TriedProgram, Workplace
 from stepscope.trying.seen import Constructed, Seen
 from stepscope.trying.state import opened
-from stepscope.trying.trial import Trial
+from stepscope.trying.trial import Trial, needs_to_be_alone
 from trying_support import run
 
 LOADER = Constructed("DataLoader", "loader", "t.py", 3, {"num_workers": 0}, {}, {"iterable": False})
@@ -110,6 +110,24 @@ def test_a_program_that_ends_in_its_first_turn_is_run_as_a_whole(
     assert verdicts(found)[NAMES[0]] == ("helps", 4)
     # A pair that was of no use, and then runs one by one in changing order.
     assert runs.done[:6] == [(NAMES[0],), (), (NAMES[0],), (NAMES[0],), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "ended", "alone"),
+    [
+        ("", "", False, False),
+        ("", "", True, False),
+        ("", CUT, True, True),
+        (CUT, "ends with status 1: ValueError: no", False, False),
+        ("ends with status 1: RuntimeError: DataLoader timed out", CUT, False, True),
+        (CUT, "runs out of memory", False, True),
+        (CUT, "ends with status 1: OSError: Address already in use", False, True),
+    ],
+)
+def test_what_can_not_be_there_at_once_is_run_alone(base: str, new: str, ended: bool, alone: bool) -> None:
+    before, after = run(100e6, why=base), run(100e6, "gc-freeze", why=new)
+    before.ended = ended
+    assert needs_to_be_alone(before, after) is alone
 
 
 def test_pairs_of_a_later_call_have_numbers_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

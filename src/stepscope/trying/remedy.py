@@ -58,6 +58,7 @@ class OutsideRemedy:
         write: Lines to write into the program or its start, where the edits of arguments do not say it.
         excludes: Names of remedies that it can't be combined with.
         unpriced: Those of its rules that name it only where they have no price: a price is that of another remedy.
+        settles: Steps more that a program takes until what it does with the remedy goes on like that.
     """
 
     name: str
@@ -75,6 +76,7 @@ class OutsideRemedy:
     write: Callable[[Seen], tuple[str, ...]] | None = None
     excludes: tuple[str, ...] = ()
     unpriced: tuple[str, ...] = ()
+    settles: int = 0
 
     @property
     def is_of_environment(self) -> bool:

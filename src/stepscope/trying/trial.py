@@ -201,6 +201,7 @@ class Trial:
         self._say(f"{' + '.join(names)}, pair {number + 1} ({left / 60:.0f} min left)")
         seen = self._state.of(0, [])[0].was_seen
         place, settings = self._workplace, replace(self._options.settings, warmup=self._plan.warmup)
+        settings = replace(settings, warmup=settings.warmup + max(one.settles for one in side))
         limit = self._limit(side)
         # A few seconds beyond the end are better than none of what has been started.
         given = min(limit, max(30.0, self._until - time.monotonic()))
@@ -208,9 +209,7 @@ class Trial:
         runs: list[RunResult] = []
         if self._takes_turns():
             runs = list(paired_runs(place, side, settings, how_long, seen))
-            in_use = any(sign in one.why for one in runs for sign in _IN_USE)
-            too_short = any(one.ended for one in runs) and any(one.why for one in runs)
-            self._beside = not (in_use or too_short)
+            self._beside = not needs_to_be_alone(*runs)
         if not runs or not self._takes_turns():
             # Every other time the other one comes first.
             order: list[list[OutsideRemedy]] = [[], side] if number % 2 == 0 else [side, []]
@@ -315,6 +314,18 @@ class Trial:
             self._notes.append(f"together, {names} did not hold ({found.verdict}: {found.why})")
             side = side[:-1]
         self._together, self._combined = [side[0].name], best
+
+
+def needs_to_be_alone(base: RunResult, new: RunResult) -> bool:
+    """Whether two runs that were there at once show that this can't be.
+
+    Both want the same port or too much memory, or the program comes to its end within a turn, or the unchanged one,
+    which ran alone, fails, since it stood for too long.
+    """
+    in_use = any(sign in one.why for one in (base, new) for sign in _IN_USE)
+    too_short = any(one.ended for one in (base, new)) and bool(base.why or new.why)
+    fails = base.why not in ("", CUT) and not base.hung
+    return in_use or too_short or fails or "memory" in new.why
 
 
 def _share(one: MeasuredSaving) -> float:

@@ -8,7 +8,8 @@ from types import FrameType
 from typing import Final
 
 #: Folders whose files are no part of the program.
-_OTHERS: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", f"{os.sep}stepscope{os.sep}")
+_OWN: Final = __file__.removesuffix(os.path.join("trying", "job", "place.py"))  # noqa: PTH118
+_OTHERS: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", _OWN)
 
 
 def place_of_caller() -> tuple[str, int]:

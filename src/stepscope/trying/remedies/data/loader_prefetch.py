@@ -32,4 +32,6 @@ REMEDY = OutsideRemedy(
     changes="nothing",
     fits=_fits,
     edits={"loader": _edit},
+    # What workers prepared during a slow start is used up first.
+    settles=3 * _AHEAD,
 )
