@@ -4,7 +4,10 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.engine import diagnose
+from stepscope.rules.settings import Settings
 from stepscope.signals.shared import job, serving
+from support import Facts
 
 
 def row(idle: int, launches: int = 400) -> serving.Row:
@@ -41,6 +44,24 @@ def test_little_idle_time_or_few_launches_just_miss(rows: list[serving.Row]) -> 
 
 def test_where_some_passes_are_replayed_it_is_their_sizes_that_miss() -> None:
     assert drafts("HST021", given(row(6_000_000), replayed=1)) == []
+
+
+def test_time_that_graphs_and_a_scheduler_save_is_priced_once() -> None:
+    """Its operators are slow because they are called, and what lies between steps is none of their time."""
+    facts, at, each = Facts(), 0, 100_000
+    for _ in range(6):
+        facts.host("annotation", "execute_context_0(0)_generation_4(4)", at, 61 * each)
+        for call in range(60):
+            start = at + call * each
+            facts.host("op", "aten::mm" if call % 2 else "aten::add", start + 5_000, 80_000)
+            facts.kernel("ampere_sgemm", start + 90_000, 40_000, launch=(start + 50_000, 20_000))
+        at += 61 * each + 4_000_000
+    asked = Settings(select=("HST001", "HST003", "HST016", "HST021", "HST022"))
+    shown = {one.code: one for one in diagnose(facts.trace(), asked, strict=True).shown}
+    assert not {"HST001", "HST003", "HST016"} & shown.keys()
+    assert shown["HST021"].cost_ns is not None
+    gaps = shown["HST022"]
+    assert (gaps.cost_ns, gaps.recorded_share is not None) == (None, True)
 
 
 def test_without_a_recording_the_rule_abstains() -> None:

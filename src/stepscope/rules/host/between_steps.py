@@ -74,4 +74,5 @@ RULE = Rule(
     thresholds=(Threshold("min_share", 0.05, "share", "As for other work of the host that the device waits for."),),
     check=check,
     whole=True,
+    symptom_of=("HST022",),
 )

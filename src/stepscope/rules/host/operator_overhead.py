@@ -107,6 +107,8 @@ RULE = Rule(
         "MEM007",
         "HST010",
         "HST011",
+        "HST021",
+        "HST023",
         "SYN005",
         "CLU003",
         "ASC003",

@@ -97,5 +97,17 @@ RULE = Rule(
         Threshold("min_gap", 15_000, "ns", "Twice the 3 to 8 µs that a call of a module takes without a profiler."),
     ),
     check=check,
-    symptom_of=("HST005", "HST006", "HST012", "SYN005", "DAT001", "CLU003", "SYS001", "SYS002", "SYS003"),
+    symptom_of=(
+        "HST005",
+        "HST006",
+        "HST012",
+        "HST021",
+        "HST023",
+        "SYN005",
+        "DAT001",
+        "CLU003",
+        "SYS001",
+        "SYS002",
+        "SYS003",
+    ),
 )

@@ -11,8 +11,9 @@ its inputs, unless that happens while the device is still at work.
 Of the gaps between passes those count after which requests of the pass before go on, which hence waited
 (`serving.pending_gaps`), without those of several times the usual one. There must be `min_gaps` of them, and they must
 come to `min_share` of the time of the passes with gaps. Where functions of the scheduler are recorded and took less
-than half of the gaps, the host was at something else, and nothing is said. The price is the gaps less the tenth that
-remains with a scheduler that works ahead.
+than half of the gaps, the host was at something else, and nothing is said. The price is the gaps, as far as they lie in
+steps, less the tenth that remains with a scheduler that works ahead; none if most of them lie between steps, as where
+steps are the ranges of passes.
 
 ## What to try
 Schedule ahead: the next batch is chosen while the device works on this one. Keep the server's process free of other
@@ -32,10 +33,12 @@ from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.host_advice import SCHEDULE_AHEAD, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.host.outside import between
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.serving import passes, pending_gaps, staged
 
-#: Part of the gaps that remains, and part of them that the scheduler must account for where it is recorded.
+#: Part of the gaps that remains, and part of them that the scheduler must account for where it is recorded; as much of
+#: them must lie in steps to have a price per step.
 LEFT = 0.1
 _ITS_OWN = 0.5
 
@@ -56,14 +59,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     did = f"; the scheduler took {duration(sum(known) // len(rows))} of the host each time" if known else ""
     most = gaps // s(recorded_steps)
+    outside = s.whole.maybe(between)
+    within = most - min(most, outside.idle_ns) if outside is not None else most
+    of_steps = within >= _ITS_OWN * most
     yield Draft(
         title="The device idles between passes while the server schedules the next batch",
         summary=f"Before {plural(len(rows), 'pass', 'passes')} the device did nothing for "
         f"{duration(gaps // len(rows))} on average, {percent(share)} of the time, "
         f"though requests of the pass before went on{did}.{slowed(s)}",
         actions=SCHEDULE_AHEAD,
-        cost_ns=round(most * (1 - LEFT)),
-        most_ns=most,
+        cost_ns=round(within * (1 - LEFT)) if of_steps else None,
+        most_ns=within if of_steps else None,
+        taken_ns=most,
+        waiting=True,
+        recorded_share=share,
         confidence=0.75 if known else 0.55,
         rows=({"table": "serving", "where": {}},),
         numbers={"gap share": share, "gaps": len(rows), **limits},

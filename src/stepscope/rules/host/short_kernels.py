@@ -75,6 +75,7 @@ RULE = Rule(
     elsewhere=native.LAUNCHING,
     symptom_of=(
         "HST003", "HST004", "HST005", "HST006", "HST007", "HST008", "HST009", "HST010", "HST011", "HST012",
+        "HST021", "HST023",
         "SYN001", "SYN002", "SYN003", "SYN004", "SYN005", "DAT001", "DAT003", "DAT004", "DAT005", "CLU003",
         "CPY001", "CPY002", "CPY005", "MEM002", "MEM005", "COM003", "COM008", "KRN008", "KRN009", "KRN010", "KRN011",
         "KRN012", "KRN013", "ASC001", "ASC003", "ASC004", "ASC008", "SYS001", "SYS002", "SYS003", "REC002",
