@@ -102,3 +102,13 @@ def test_the_programs_own_profiler_says_what_it_says_alone(level: str, tmp_path:
     assert sorted(said(recorded.errors)) == sorted(said(alone.stderr))
     assert ("GenericActivityProfiler" in alone.stderr) == (level == "0")
     assert list(recorded.starts_of("ProfilerStep#")) == [10, 11, 12, 13]
+
+
+def test_what_is_traced_is_what_torch_says() -> None:
+    from torch._guards import TracingContext, tracing
+
+    from stepscope.record.job.unseen import is_traced
+
+    for context in (None, TracingContext(None)):
+        with tracing(context):
+            assert is_traced() == (TracingContext.try_get() is not None) == (context is not None)

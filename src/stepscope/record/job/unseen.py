@@ -84,8 +84,12 @@ def is_traced() -> bool:
     if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
         return True
     guards: Any = sys.modules.get("torch._guards")
-    if guards is not None and guards.TracingContext.try_get() is not None:
-        return True
+    if guards is not None:
+        # `TracingContext.try_get` has a `threading.local` raise an error where there is none, ten times as long.
+        local = getattr(guards, "_TLS", None)
+        context = guards.TracingContext.try_get() if local is None else local.__dict__.get("tracing_context")
+        if context is not None:
+            return True
     symbolic: Any = sys.modules.get("torch.fx._symbolic_trace")
     if getattr(symbolic, "_is_fx_tracing_flag", False):
         return True
