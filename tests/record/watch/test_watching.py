@@ -214,6 +214,26 @@ def test_a_recording_that_cant_be_made_does_not_end_watching(tmp_path: Path) -> 
     assert ring_of(recorded).count == 91
 
 
+@pytest.mark.parametrize(("failures", "recordings"), [(2, 2), (3, 0)])
+def test_a_profiler_that_fails_again_and_again_ends_watching(failures: int, recordings: int, tmp_path: Path) -> None:
+    fails = (
+        "from torch.profiler import _KinetoProfile as kind\n"
+        # A recording that fails is cancelled, for which a profiler that is set up is started, too.
+        f"start, left = kind.start_trace, [{2 * failures}]\n"
+        "def fail(self):\n"
+        "    left[0] -= 1\n"
+        "    if left[0] >= 0: raise RuntimeError('CUPTI is busy')\n"
+        "    start(self)\n"
+        "kind.start_trace = fail\n"
+    )
+    code = LOOP + fails + "train(70, {20: 0.2, 32: 0.2, 44: 0.2, 56: 0.4})\nprint('trained')\n"
+    recorded = watch(tmp_path, code, "--slow", "12", "--cooldown", "0")
+    assert (recorded.status, recorded.output) == (0, "trained\n")
+    assert recorded.errors.count("CUPTI is busy") == 1
+    ring = ring_of(recorded)
+    assert ((ring.count == 69), ring.recordings) == (bool(recordings), recordings)
+
+
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded = watch(tmp_path, "", "--with", "nsys")
     assert recorded.status == 2

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from stepscope.record.job.captures import AnyCapture, new_capture
 from stepscope.record.job.ending import AtThreadEnd, Termination
@@ -23,9 +23,6 @@ from stepscope.record.job.watch.watched import WatchedWindows
 from stepscope.record.job.windows import Windows
 from stepscope.record.settings import RecordSettings
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 WAITING: Final = "waiting"
 WARMING: Final = "warming"
 RECORDING: Final = "recording"
@@ -33,6 +30,8 @@ DONE: Final = "done"
 #: Seconds that the end of the process waits for another thread that is being recorded.
 _OTHER_THREAD_S: Final = 2.0
 _STRETCH_S: Final = 60.0
+#: Recordings that fail before a program is not watched on either.
+_FAILURES: Final = 3
 
 
 class Recorder:
@@ -66,7 +65,7 @@ class Recorder:
         self._thread = 0
         self._capture: AnyCapture | None = None
         self._left = False
-        self._failed = False
+        self._failed, self._failures = False, 0
         self._over = threading.Event()
         self.needs_no_patience = threading.Event()
         self._written: threading.Event | None = None
@@ -93,10 +92,13 @@ class Recorder:
         """Record the next steps; whether that can be."""
         self.windows.ask()
         if self._state == DONE and not self._failed:
-            self._state = WAITING
-            if self.loops.finder.source == "model":
-                self.models.see(sys.modules["torch"].nn.Module)
+            self._go_on_waiting()
         return not self._failed
+
+    def _go_on_waiting(self) -> None:
+        self._state = WAITING
+        if self.loops.finder.source == "model":
+            self.models.see(sys.modules["torch"].nn.Module)
 
     def trains(self) -> None:
         """There is an optimizer."""
@@ -223,7 +225,9 @@ class Recorder:
         assert self._capture is not None
         self.loops.hold()
         self.report.first, self.report.source = number, self.loops.finder.source
-        self._started(self._capture.start(JobProcess.current(), self._details()))
+        self.report.writes(
+            self._capture.start(JobProcess.current(), {"steps": self.report.source, **self.windows.reason()})
+        )
         self._state = RECORDING
         self._termination.watch()
         if self._thread != threading.main_thread().ident:
@@ -232,13 +236,6 @@ class Recorder:
         # The launcher hears of it also if the process is killed now. What is done up to here lies in no step.
         self.report.write(self.settings.reports)
         self._capture.mark(number)
-
-    def _details(self) -> dict[str, Any]:
-        return {"steps": self.report.source, **self.windows.reason()}
-
-    def _started(self, path: Path) -> None:
-        self.report.writes(path)
-        self.report.stop = -1
 
     def _finish(self, partial: str = "") -> None:
         assert self._capture is not None
@@ -267,16 +264,19 @@ class Recorder:
         self.models.leave()
 
     def _give_up(self, error: Exception) -> None:
-        """Record no more, leave nothing running, and say why; the program goes on."""
-        self._failed = True
+        """Record no more, leave nothing running, and say why; the program goes on, and is watched on if it was."""
+        self._failed, self._failures = True, self._failures + 1
         self.report.note(str(error).split("\n", 1)[0].rstrip(".") or type(error).__name__)
         capture, self._capture = self._capture, None
-        for undo in (self._end, self._termination.unwatch, self.memory.stop, capture.cancel if capture else None):
+        cancel = [capture.cancel] if capture else []
+        for undo in (self._end, self._termination.unwatch, self.memory.stop, *cancel):
             try:
-                if undo is not None:
-                    undo()
+                undo()
             except Exception as further:
                 self.report.note(str(further).split("\n", 1)[0].rstrip(".") or type(further).__name__)
+        if self._failures < _FAILURES and self.windows.pass_by():
+            self._failed = False
+            self._go_on_waiting()
         self.report.write(self.settings.reports)
 
     def record_stretch(self) -> None:
@@ -292,7 +292,7 @@ class Recorder:
             with self.others.ours():
                 self._capture = capture = new_capture(self.settings, all_threads=True)
                 capture.prepare()
-                self._started(capture.start(JobProcess.current(), {"steps": "time"}))
+                self.report.writes(capture.start(JobProcess.current(), {"steps": "time"}))
                 # This thread has no part in the program.
                 sys.setprofile(None)
                 self.report.source = "time"

@@ -95,6 +95,7 @@ class ProcessReport:
 
     def writes(self, recording: Path) -> None:
         """A recording is being written."""
+        self.stop = -1
         if str(recording) not in self.files[-1:]:
             self.recordings += 1
             self.files = [*self.files, str(recording)][-_NAMED:]

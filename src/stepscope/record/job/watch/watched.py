@@ -111,12 +111,13 @@ class WatchedWindows(Windows):
     def pass_by(self) -> bool:
         """This rank does not take part; it is watched on."""
         request, self._request = self._request, None
-        if request is not None:
-            self._done = request.folder
-            # What goes to a folder of its own is bounded by what is kept, or by whoever asks.
-            self._left -= not self._settings.keep and request.trigger.what != "attach"
-            if request.trigger.what == PLANNED:
-                self._planned = self.first + self._settings.every if self._settings.every else NEVER
+        if request is None:
+            return True
+        self._done = request.folder
+        # What goes to a folder of its own is bounded by what is kept, or by whoever asks.
+        self._left -= not self._settings.keep and request.trigger.what != "attach"
+        if request.trigger.what == PLANNED:
+            self._planned = self.first + self._settings.every if self._settings.every else NEVER
         self.postponed = False
         # Planned steps that came meanwhile are as many later ones.
         self.first = max(self._planned, self.stop + max(1, self._settings.warmup)) if self._left > 0 else NEVER
