@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from rule_support import figures, job_drafts
 from stepscope.signals.shared import serving
 
@@ -32,6 +34,13 @@ def test_nearly_even_experts_and_short_ones_just_miss() -> None:
 def test_a_rank_that_has_more_of_everything_has_other_work() -> None:
     assert job_drafts("CLU010", ranks(4, 8, dense=(10, 15))) == []
     assert len(job_drafts("CLU010", ranks(4, 8, dense=(10, 11)))) == 1
+
+
+@pytest.mark.parametrize(("prefill", "number"), [(0.04, 1), (0.06, 0)])
+def test_ranks_that_were_recorded_in_other_phases_are_not_compared(prefill: float, number: int) -> None:
+    mixes = [{"decode": 1.0}, {"decode": 1 - prefill, "prefill": prefill}]
+    given = {rank: {**one, serving.mix: mixes[rank]} for rank, one in ranks(4, 8).items()}
+    assert len(job_drafts("CLU010", given)) == number
 
 
 def test_one_rank_or_ranks_without_experts_leave_it_unasked() -> None:

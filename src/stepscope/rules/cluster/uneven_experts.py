@@ -12,7 +12,8 @@ layer.
 Device time of experts per pass (`serving.expert_ns`) and of attention and other GEMMs (`serving.dense_ns`) are held
 against each other over all ranks, at least two. The longest of the former must be `min_ratio` times the mean, and
 experts `min_share` of a pass; the latter may differ by half of that excess at most, else the ranks have different work
-altogether (CLU005). The price is the longest less the mean: what even experts would take.
+altogether (CLU005); so may ranks that were recorded in passes of unlike phases, of which nothing is said. The price is
+the longest less the mean: what even experts would take.
 
 ## What to try
 Balance experts: place several copies of the busiest ones (EPLB), or place them anew by the load that is served.
@@ -24,23 +25,27 @@ attention and other multiplications, too, and is not this finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
 
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.host_advice import BALANCE_EXPERTS
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.shared.serving import dense_ns, expert_ns, pass_ns
+from stepscope.signals.shared.serving import dense_ns, expert_ns, mix, pass_ns
 
 #: Part of the experts' excess that other work may show.
 _ELSEWHERE = 0.5
+#: Part of the passes that may be of another phase on one rank than on another: one of twenty at an edge.
+_OTHER_PHASES = 0.05
 
 
 def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     """Compare the time of experts among ranks."""
     experts = {rank: ns for rank, s in ranks.items() if (ns := s.maybe(expert_ns))}
     if len(experts) < 2 or len(experts) < len(ranks):
+        return
+    if _unlike([ranks[rank].maybe(mix) or {} for rank in experts]):
         return
     usual = mean(experts.values())
     slowest = max(experts, key=lambda rank: (experts[rank], -rank))
@@ -67,6 +72,13 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     )
 
 
+def _unlike(mixes: Sequence[Mapping[str, float]]) -> bool:
+    """Whether some ranks were recorded in more passes of a phase: experts take another part of the time in each."""
+    phases = {phase for one in mixes for phase in one}
+    shares = [[one.get(phase, 0.0) for one in mixes] for phase in phases]
+    return any(max(each) - min(each) > _OTHER_PHASES for each in shares)
+
+
 RULE = Rule(
     "CLU010",
     "uneven-experts",
@@ -75,5 +87,5 @@ RULE = Rule(
         Threshold("min_share", 0.1, "share", "Below, uneven experts cost less than two hundredths of a pass."),
     ),
     job_check=job_check,
-    reads=(expert_ns, dense_ns, pass_ns),
+    reads=(expert_ns, dense_ns, pass_ns, mix),
 )

@@ -142,6 +142,13 @@ def dense_ns(s: Signals) -> int:
     return _per_pass(s, ("attention", "gemm"))
 
 
+@signal()
+def mix(s: Signals) -> dict[str, float]:
+    """Part of the passes with device work that each phase has."""
+    phases = [row["phase"] for row in s(passes) if row["device_ns"]]
+    return {phase: phases.count(phase) / len(phases) for phase in dict.fromkeys(phases)}
+
+
 @signal("ns")
 def pass_ns(s: Signals) -> int:
     """Mean device time of a pass with all that it takes, ns; 0 without passes."""
