@@ -57,6 +57,7 @@ CLASSES = {
         "hcom_reduceScatter_",
         "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(x)",
         "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*, float*)",
+        "void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<8>(x)",
         "nvshmemi_transfer_rma_p2p",
         "rocshmem_alltoallmem_kernel",
         "two_shot_all_reduce_kernel_inplace",

@@ -58,6 +58,8 @@ FAMILY = Family(
             "collective",
             r"(?:^|::)(?:notify_|cached_notify_)?(?:ep_|moe_)?(?:dispatch|combine)(?:_kernel|_forward)?$",
         ),
+        # TensorRT-LLM's exchange of tokens between ranks waits for them inside the kernel.
+        rule("collective", r"moe_?a2a(?:_?prepare)?_?(?:dispatch|combine)"),
         exact("collective", r"MoeDistribute(?:Dispatch|Combine)"),
         # Operations of XLA.
         rule("collective", r"^(?:all-(?:reduce|gather|to-all)|reduce-scatter|collective-permute)"),
