@@ -52,7 +52,7 @@ class Sizes:
     parallel_bytes: int = 48 << 20
     chunk_segments: int = 1 << 16
     event_bytes: int = 4 << 20
-    name_characters: int = 4096
+    name_characters: int = 8192
     metadata_bytes: int = 16 << 20
     sums_bytes: int = 128 << 20
     table_rows: int = 1_000_000
