@@ -14,6 +14,7 @@ SPLITS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ("calls", "Calls", ("compute_calls",)),
     ("kernels", "Kernels", ("compute_kernels", "kernel_shapes", "kernel_types")),
     ("each", "Times per call", ("times_per_call",)),
+    ("servers", "Servers", ("served_roles",)),
     ("ranks", "Ranks", ("job_worst", "job_ranks", "job_groups")),
     ("communication", "Communication and copies", ("communication", "exposed_work")),
     ("memory", "Memory", ("memory", "memory_calls", "memory_peak")),
