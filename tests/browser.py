@@ -178,9 +178,11 @@ class Page:
         self.send("Page.close")
 
     def complaints(self) -> list[str]:
-        """What the browser had to complain about: errors of scripts, what the content policy refused."""
+        """What the browser had to complain about in it: errors of scripts, what the content policy refused."""
         said = []
         for event in self._browser.events:
+            if event.get("sessionId") != self._session:  # a page of another test, whose server is gone
+                continue
             params = event.get("params", {})
             if event.get("method") == "Log.entryAdded":
                 said.append(params["entry"]["text"])

@@ -83,6 +83,8 @@ def test_the_page_shows_steps_as_they_come(ring: RingWriter, tmp_path: Path, chr
         add(ring, 10)
         page.eventually("document.querySelector('article p').textContent.startsWith('step 10 took')")
         assert page.run("document.documentElement.scrollWidth <= innerWidth")
+        assert page.complaints() == []
+        page.close()
 
 
 def test_the_page_asks_for_the_token_and_holds_nothing_without(ring: RingWriter, tmp_path: Path) -> None:
