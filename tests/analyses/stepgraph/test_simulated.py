@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from series import series
 from stepscope.analyses.communication.decisive_rank import decisive_rank
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.whatif.changes import change_of
-from stepscope.analyses.stepgraph.whatif.subjects import waits_for
+from stepscope.analyses.stepgraph.whatif.subjects import synchronising
 from stepscope.ingest import Options, open_trace
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.trace import Trace
@@ -78,9 +80,31 @@ def faster(job: SimJob) -> SimJob:
     return replace(job, compute_scale=job.compute_scale / 2)
 
 
+AFTER_COPIES_SQL = """
+WITH placed AS (
+    SELECT o.track, h.ts, o.ts + o.dur AS stop
+    FROM kernels k JOIN spans h ON h.id = k.launch JOIN spans o ON o.id = k.op
+    WHERE k.event IN (SELECT unnest($copies))
+)
+SELECT s.id AS event FROM spans s JOIN placed p ON s.track = p.track AND s.ts >= p.ts AND s.ts < p.stop
+WHERE s.id IN (SELECT unnest($syncs))
+"""
+LAUNCHES_SQL = (
+    "SELECT launch AS event FROM kernels WHERE launch IS NOT NULL AND event IN (SELECT unnest($copies)) ORDER BY launch"
+)
+
+
+def waits_for_copies(trace: Trace, copies: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Calls that copy, with the synchronising calls behind them in the same operator; and the latter alone."""
+    syncs = synchronising(trace, "")
+    own = np.unique(trace.columns(AFTER_COPIES_SQL, {"copies": copies.tolist(), "syncs": syncs.tolist()})["event"])
+    launches = trace.columns(LAUNCHES_SQL, {"copies": copies.tolist()})["event"]
+    return np.union1d(launches, own), np.setdiff1d(own, launches)
+
+
 def pinned(trace: Trace) -> Change:
     copies = trace.columns("SELECT event FROM copies WHERE direction = 'HtoD'")["event"]
-    waits, own = waits_for(trace, copies)
+    waits, own = waits_for_copies(trace, copies)
     return change_of(trace, scale=["copy:HtoD=0.21"]) + Change(unblocked=waits, host=(Scaled(own, 0.0),))
 
 
