@@ -130,6 +130,19 @@ def test_what_all_ranks_see_is_recorded_once(tmp_path: Path) -> None:
     assert first.folder.endswith("-slow-step-step-4")
 
 
+def test_what_all_ranks_are_asked_for_goes_nowhere_else(tmp_path: Path) -> None:
+    """Others may have the right to write into the folder of recordings."""
+    output = tmp_path / "out"
+    (output / ".watch").mkdir(parents=True)
+    RecordingRequest("/etc/../elsewhere/a", seen(4)).write(output / ".watch" / "asked.json")
+    joined = claim(output, seen(5), 60, "")
+    assert joined is not None
+    assert joined.folder == str(output / "a")
+    for folder in ("", "/", "..", "a/.."):
+        RecordingRequest(folder, seen(4)).write(output / ".watch" / "asked.json")
+        assert RecordingRequest.read_within(output) is None
+
+
 def test_within_a_pause_only_what_is_asked_for_or_far_worse_is_recorded(tmp_path: Path) -> None:
     first = claim(tmp_path, seen(4), 60, "")
     assert first is not None

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,6 +74,18 @@ class RecordingRequest:
                 return cls(folder, Trigger.of_values(values.get("trigger")), steps, options)
         return None
 
+    @classmethod
+    def read_within(cls, output: Path) -> RecordingRequest | None:
+        """What all ranks are asked for, into a folder of the job's, whoever else may write there."""
+        asked = cls.read(shared_request(output))
+        name = Path(asked.folder).name if asked is not None else ""
+        return replace(asked, folder=str(output / name)) if asked is not None and name not in ("", "..") else None
+
+
+def shared_request(output: Path) -> Path:
+    """The file that asks all ranks of a job."""
+    return output / WATCHED / ASKED
+
 
 def claim(output: Path, trigger: Trigger, cooldown_s: float, done: str) -> RecordingRequest | None:
     """Have all ranks record for a reason, or take part in what another one asked for just before.
@@ -90,10 +102,10 @@ def claim(output: Path, trigger: Trigger, cooldown_s: float, done: str) -> Recor
     Raises:
         OSError: The folder can't be written.
     """
-    path = output / WATCHED / ASKED
+    path = shared_request(output)
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path.parent / "lock"):
-        last = RecordingRequest.read(path)
+        last = RecordingRequest.read_within(output)
         if last is not None and 0 <= last.age_s < _SAME_S and last.folder != done:
             return last
         if last is not None and trigger.is_automatic and 0 <= last.age_s < cooldown_s and not _is_worse(trigger, last):

@@ -13,7 +13,7 @@ from stepscope.record.job.watch.control import ControlEntry
 from stepscope.record.job.windows import NEVER, Windows
 from stepscope.record.triggers.jumps import MemoryJumps
 from stepscope.record.triggers.keeping import keep
-from stepscope.record.triggers.request import ASKED, STALE_S, WATCHED, RecordingRequest, claim
+from stepscope.record.triggers.request import STALE_S, RecordingRequest, claim, shared_request
 from stepscope.record.triggers.trigger import MEMORY_JUMP, PLANNED, SLOW_STEP, Trigger
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class WatchedWindows(Windows):
         self._host = MemoryJumps(settings.jump, settings.jump_bytes)
         self._control = ControlEntry(settings) if settings.control else None
         self._files = [Path(one) for one in settings.requests]
-        self._shared = self._output / WATCHED / ASKED
+        self._shared = shared_request(self._output)
         self._looked = 0
         self._times = {path: _changed(path) for path in self._watched_files()}
 
@@ -172,7 +172,7 @@ class WatchedWindows(Windows):
     def _asked_in(self, path: Path) -> RecordingRequest | None:
         if self._control is not None and path == self._control.asked:
             return self._control.request()
-        asked = RecordingRequest.read(path)
+        asked = RecordingRequest.read_within(self._output)
         # What this process claimed itself is new there as well.
         return asked if asked is not None and asked.folder != self._done else None
 
