@@ -178,6 +178,7 @@ def test_a_program_that_trains_already_gets_hooks_by_python_3_14(
         (tmp_path / "stop").touch()
         _, errors = program.communicate(timeout=30)
     assert errors == ""
+    assert list(control.glob("*.py")) == []
     for folder in ("a", "b"):
         assert len(Recorded(0, "", "", tmp_path / folder).starts_of("ProfilerStep#")) == 4
 

@@ -51,7 +51,9 @@ def processes_of(control: Path, pid: int | None, port: int | None, timeout_s: fl
         while not found and time.monotonic() < until:
             time.sleep(_LOOK_S)
             found = job_of(askable(control), pid)
-        if not found:
+        if found:
+            remote.remove(pid, control)
+        else:
             raise UserError(f"process {pid} has made no step in {timeout_s:.0f} s", hint="ask again when its loop runs")
     if not found:
         raise refusal(pid)

@@ -33,7 +33,7 @@ def put_in(pid: int, control: Path) -> None:
     """
     run = _remote_exec()
     assert run is not None
-    script = control / f"{pid}.py"
+    script = _script(pid, control)
     script.touch(mode=0o600)
     package = str(Path(__file__).resolve().parents[2])
     source = Path(later.__file__).read_text(encoding="utf-8")
@@ -47,6 +47,15 @@ def put_in(pid: int, control: Path) -> None:
             f"process {pid} does not let a script be run ({error})",
             hint="allow it with ptrace_scope or CAP_SYS_PTRACE, or start it with stepscope record --wait",
         ) from error
+
+
+def remove(pid: int, control: Path) -> None:
+    """Remove what it has run."""
+    _script(pid, control).unlink(missing_ok=True)
+
+
+def _script(pid: int, control: Path) -> Path:
+    return control / f"{pid}.py"
 
 
 def _remote_exec() -> Callable[[int, str], None] | None:
