@@ -45,7 +45,8 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     experts = {rank: ns for rank, s in ranks.items() if (ns := s.maybe(expert_ns))}
     if len(experts) < 2 or len(experts) < len(ranks):
         return
-    if _unlike([ranks[rank].maybe(mix) or {} for rank in experts]):
+    mixes = [ranks[rank].maybe(mix) for rank in experts]
+    if _unlike([one for one in mixes if one is not None]):
         return
     usual = mean(experts.values())
     slowest = max(experts, key=lambda rank: (experts[rank], -rank))

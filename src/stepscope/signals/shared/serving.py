@@ -103,8 +103,9 @@ def pending_gaps(s: Signals) -> list[Row]:
 
     Gaps of several times the usual one are left out: the process paused, or requests came from another server.
     """
+    rows = s(passes)
     found = [
-        row for last, row in pairwise(s(passes))
+        row for last, row in pairwise(rows)
         if row["gap_ns"] and row["answers"] and row["answers"] <= last["requests"]
     ]  # fmt: skip
     most = _USUAL * median([row["gap_ns"] for row in found] or [0])
