@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from stepscope.record.triggers.slow import SlowStepFinder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stepscope.record.settings import RecordSettings
 
 #: Recordings of one process; what a trigger or a short interval asks for beyond would fill the disk.
@@ -37,7 +38,7 @@ class Windows:
         self._asked = False
         self._slow = SlowStepFinder(settings.slow)
         self._looked = 0
-        self._seen = [_changed(path) for path in settings.requests]
+        self._seen = [changed(path) for path in settings.requests]
 
     @property
     def settings(self) -> RecordSettings:
@@ -100,14 +101,15 @@ class Windows:
     def _is_asked(self) -> bool:
         if self._settings.requests and time.perf_counter_ns() - self._looked >= _BETWEEN_LOOKS_NS:
             self._looked = time.perf_counter_ns()
-            now = [_changed(path) for path in self._settings.requests]
+            now = [changed(path) for path in self._settings.requests]
             self._asked |= any(new > old for new, old in zip(now, self._seen, strict=True))
             self._seen = now
         return self._asked
 
 
-def _changed(path: str) -> int:
+def changed(path: str | Path) -> int:
     """When a file was last touched, in ns; 0 if there is none."""
-    with contextlib.suppress(OSError):
+    try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 - a Path would cost more than the call
-    return 0
+    except OSError:
+        return 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.record.job.identity import JobProcess
 from stepscope.record.job.watch.control import ControlEntry
-from stepscope.record.job.windows import NEVER, Windows
+from stepscope.record.job.windows import NEVER, Windows, changed
 from stepscope.record.triggers.jumps import MemoryJumps
 from stepscope.record.triggers.keeping import keep
 from stepscope.record.triggers.request import STALE_S, RecordingRequest, claim, shared_request
@@ -51,7 +50,7 @@ class WatchedWindows(Windows):
         self._files = [Path(one) for one in settings.requests]
         self._shared = shared_request(self._output)
         self._looked = 0
-        self._times = {path: _changed(path) for path in self._watched_files()}
+        self._times = {path: changed(path) for path in self._watched_files()}
 
     @property
     def settings(self) -> RecordSettings:
@@ -196,16 +195,8 @@ class WatchedWindows(Windows):
         """Files that ask and were touched since they were last looked at."""
         found = []
         for path, before in self._times.items():
-            changed = _changed(path)
-            if changed > before:
+            now = changed(path)
+            if now > before:
                 found.append(path)
-                self._times[path] = changed
+                self._times[path] = now
         return found
-
-
-def _changed(path: Path) -> int:
-    """When a file was last touched, in ns; 0 if there is none."""
-    try:
-        return os.stat(path).st_mtime_ns  # noqa: PTH116 - a Path would cost more than the call
-    except OSError:
-        return 0
