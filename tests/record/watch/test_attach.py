@@ -229,6 +229,14 @@ def test_a_loop_that_stands_still(control: Path, tmp_path: Path, capsys: pytest.
         launcher.send_signal(signal.SIGTERM)
 
 
+def test_a_profiler_that_fails(control: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = LOOP + "torch.profiler._KinetoProfile.start_trace = None\ntrain()\n"
+    with running(tmp_path, code, *WAIT):
+        awaited(control, 1)
+        said = said_of(askable(control)[0].pid, capsys, "--timeout", "1")
+    assert "has recorded nothing in 1 s ('NoneType' object is not callable)" in said
+
+
 def test_dynolog_is_asked_where_the_program_asks_it(
     control: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

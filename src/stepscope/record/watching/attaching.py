@@ -100,6 +100,7 @@ def wait(processes: Sequence[AskableProcess], folder: Path, timeout_s: float) ->
         What those say that have recorded, and a sentence about each of the others.
     """
     done: dict[int, ProcessReport] = {}
+    before = {one.pid: _notes(one) for one in processes}
     begun: set[int] = set()
     until = time.monotonic() + timeout_s
     waiting = list(processes)
@@ -120,11 +121,19 @@ def wait(processes: Sequence[AskableProcess], folder: Path, timeout_s: float) ->
         name = f"rank {one.rank}" if one.world_size > 1 else f"process {one.pid}"
         if not lives(one.pid):
             said.append(f"{name} ended before it had recorded")
+        elif new := [note for note in _notes(one) if note not in before[one.pid]]:
+            said.append(f"{name} has recorded nothing in {timeout_s:.0f} s ({new[-1]})")
         elif one.pid in begun:
             said.append(f"{name} has not ended its recorded steps in {timeout_s:.0f} s")
         else:
             said.append(f"{name} ended no step in {timeout_s:.0f} s, so that nothing was recorded of it")
     return list(done.values()), said
+
+
+def _notes(process: AskableProcess) -> list[str]:
+    """What went wrong in it so far."""
+    report = _report(process)
+    return report.notes if report is not None else []
 
 
 def _report(process: AskableProcess) -> ProcessReport | None:
