@@ -49,6 +49,11 @@ def test_graphs_that_take_turns_are_one_step_together() -> None:
 
 def test_many_micro_batches_and_the_graph_after_them_are_one_step() -> None:
     assert steps(replays(*[7] * 45, 6, times=3)) == [45 * 28 + 24] * 3
+    facts, free = Facts(), 0
+    cut = [2, *[7] * 44, 6, *[7] * 45, 6, *[7] * 45, 3]
+    for number, layers in enumerate(cut):
+        free = replay(facts, number * 20_000, free, layers)
+    assert steps(facts.trace()) == [2 * 4 + 44 * 28 + 24, 45 * 28 + 24, 45 * 28 + 12]
 
 
 def test_two_replays_are_no_loop() -> None:

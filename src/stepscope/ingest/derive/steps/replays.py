@@ -52,10 +52,12 @@ def _period(kinds: NDArray[np.int64]) -> int | None:
     nearly: int | None = None
     for lag in range(1, min(kinds.size // LEAST_PERIODS, _LONGEST) + 1):
         same = kinds[lag:] == kinds[:-lag]
-        if same.all():
+        if np.mean(same) < LEAST_MATCH:
+            continue
+        # The recording may start or end within a call.
+        if same[1:-1].all():
             return lag
-        if nearly is None and np.mean(same) >= LEAST_MATCH:
-            nearly = lag
+        nearly = nearly or lag
     return nearly
 
 
