@@ -109,7 +109,11 @@ def test_an_interrupted_trial_says_what_it_knows_and_goes_on_later(tmp_path: Pat
     working, elsewhere = project(tmp_path)
     before = files(working, elsewhere)
     line = arguments(tmp_path, elsewhere)
-    with subprocess.Popen(line, cwd=working, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    # In the background of a script Ctrl-C would be ignored.
+    before_it = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    started = subprocess.Popen(line, cwd=working, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before_it)
+    with started as process:
         assert process.stderr is not None
         for said in process.stderr:
             if "pair 1" in said:
