@@ -39,6 +39,22 @@ def test_the_interval_decides(base: tuple[float, ...], new: tuple[float, ...], v
     assert found.saved_ns == pytest.approx((sum(base) - sum(new)) / len(base), abs=1)
 
 
+def test_an_interval_is_that_of_the_mean_of_the_differences_and_no_longer_than_the_step() -> None:
+    few = measured(runs([100e6, 100e6]), runs([80e6, 82e6], "fused-optimizer"), FUSED)
+    # Student's t for 99 % and one degree of freedom is 63.66; the standard error of 20 and 18 is 1.
+    assert few.low_ns == pytest.approx(19e6 - 63.66e6, rel=1e-3)
+    assert few.high_ns == pytest.approx(19e6 + 63.66e6, rel=1e-3)
+    wide = measured(runs([100e6, 100e6]), runs([40e6, 50e6], "fused-optimizer"), FUSED)
+    assert wide.high_ns == 100e6
+
+
+def test_numbers_of_all_unchanged_runs_tell_how_much_they_differ() -> None:
+    base, new = runs([100e6]), runs([50e6], "fused-optimizer", losses=(2.0, 1.55, 1.0))
+    assert measured(base, new, FUSED).verdict == "changes numbers"
+    first = run(100e6, losses=(2.0, 1.52, 1.0))
+    assert measured(base, new, FUSED, [first]).verdict == "no gain"
+
+
 def test_other_losses_are_no_help_however_fast() -> None:
     found = measured(runs([100e6] * 4), runs([50e6] * 4, "fused-optimizer", losses=(2.0, 1.5, 1.01)), FUSED)
     assert (found.verdict, found.saved_ns) == ("changes numbers", 50_000_000)

@@ -102,10 +102,12 @@ def measured(
     before, after = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
     middle = float((before - after).mean())
     half = _half_width(before - after, ASSUMED_SPREAD * float(before.mean()))
+    # No remedy saves more than the step.
+    low, high = middle - half, max(middle, min(middle + half, float(before.mean())))
     numbers = compared([*base, *unchanged], good, [one.numbers for one in remedies])
-    verdict, why = _verdict(middle, middle - half, middle + half, float(before.mean()), numbers, remedies, len(pairs))
+    verdict, why = _verdict(middle, low, high, float(before.mean()), numbers, remedies, len(pairs))
     return MeasuredSaving(
-        round(middle), round(middle - half), round(middle + half), round(float(before.mean())),
+        round(middle), round(low), round(high), round(float(before.mean())),
         round(float(after.mean())), verdict, why, numbers, len(pairs),
     )  # fmt: skip
 
