@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -79,9 +80,9 @@ def recorded_run(workplace: Workplace, settings: TrialSettings, limit_s: float) 
     """Run the program with a few steps recorded, and look at them."""
     run = workplace.open("recorded")
     folder = workplace.folder / "recording"
+    # What a call that was cut has left.
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
     first = settings.warmup
     asked = RecordSettings(str(folder), str(run.reports), first, first + 4, patience_s=limit_s)
     sampler = MachineSampler(folder, run.reports)

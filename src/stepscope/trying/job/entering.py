@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
+from math import ceil
 from typing import Any, Final
 
 from stepscope.record.job import hooks
@@ -15,6 +16,8 @@ from stepscope.record.job.ending import at_exit
 from stepscope.record.job.identity import is_launcher
 from stepscope.record.job.imports import wait_for
 from stepscope.record.job.unseen import never_compile
+from stepscope.record.machine.files import Roots
+from stepscope.record.machine.host import Host
 from stepscope.trying.job.calls import Calls
 from stepscope.trying.job.clock import TrialClock
 from stepscope.trying.job.constructors import Constructors, Edits, see_interfaces
@@ -165,8 +168,11 @@ def _remedy(name: str) -> OutsideRemedy | None:
     return remedy
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _cores(roots: Roots | None = None) -> int:
+    """Processors that this process may use, no more than the quota of its container gives it the time of."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = Host(roots or Roots()).quota()
+    return bound if quota is None else max(1, min(bound, ceil(quota)))
 
 
 def _seed(seed: int) -> None:
