@@ -238,7 +238,8 @@ class Trial:
     def _pair_s(self, side: list[OutsideRemedy]) -> float:
         """Seconds that a pair with these remedies takes, as far as is known."""
         names = [one.name for one in side]
-        mine = [one.seconds for one in self._state.runs if one.remedies == names]
+        # The last: what has been compiled once is kept.
+        mine = [one.seconds for one in self._state.runs if one.remedies == names][-1:]
         others = [one.seconds for one in self._state.runs if one.group]
         known = mine or others
         if not known:
