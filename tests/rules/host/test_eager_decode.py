@@ -50,12 +50,12 @@ def test_time_that_graphs_and_a_scheduler_save_is_priced_once() -> None:
     """Its operators are slow because they are called, and what lies between steps is none of their time."""
     facts, at, each = Facts(), 0, 100_000
     for _ in range(6):
-        facts.host("annotation", "execute_context_0(0)_generation_4(4)", at, 61 * each)
-        for call in range(60):
+        facts.host("annotation", "execute_context_0(0)_generation_4(4)", at, 51 * each)
+        for call in range(50):
             start = at + call * each
             facts.host("op", "aten::mm" if call % 2 else "aten::add", start + 5_000, 80_000)
             facts.kernel("ampere_sgemm", start + 90_000, 40_000, launch=(start + 50_000, 20_000))
-        at += 61 * each + 4_000_000
+        at += 51 * each + 4_000_000
     asked = Settings(select=("HST001", "HST003", "HST016", "HST021", "HST022"))
     shown = {one.code: one for one in diagnose(facts.trace(), asked, strict=True).shown}
     assert not {"HST001", "HST003", "HST016"} & shown.keys()
