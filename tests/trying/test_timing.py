@@ -82,6 +82,8 @@ def test_two_programs_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.skipif(not can_take_turns(), reason="needs /proc")
-def test_steps_of_a_run_that_had_no_turn_are_not_compared(tmp_path: Path) -> None:
-    base, new = pair(tmp_path, 200)
+def test_steps_of_a_run_that_had_no_turn_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Longer than the program.
+    monkeypatch.setattr(timing, "_TURN_S", 15.0)
+    base, new = pair(tmp_path, 400)
     assert (base.ended, new.why, new.steps) == (True, CUT, 0)
