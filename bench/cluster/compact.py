@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.analyses.stepgraph.building.peers import quickest
@@ -19,12 +20,12 @@ from stepscope.cluster.job import JobParts
 from stepscope.cluster.part import GroupPart
 from stepscope.model.intervals import Intervals
 from stepscope.model.recording import Recording
-from stepscope.signals.communication.cluster import unhidden
+from stepscope.signals.communication.cluster import pushed_by, ready_at, unhidden
 from stepscope.signals.communication.rank_times import RankTimes
 from stepscope.simulate.engine.run import Simulation, clock_offset
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.pipeline import stage_of
-from stepscope.simulate.records import ActivityRecord, Record
+from stepscope.simulate.records import ActivityRecord, CallRecord, Record
 from stepscope.simulate.specs import Collective
 from stepscope.simulate.writers.ascend.collectives import group_number
 
@@ -52,6 +53,8 @@ def compact(
         for record in records:
             if type(record) is ActivityRecord:
                 found[rank].see(record)
+            elif type(record) is CallRecord and record.launches:
+                found[rank].launched[record.correlation] = record.start
     parts = JobParts()
     for rank, one in enumerate(found):
         recording = Recording(f"rank{rank}", format, rank, job.ranks, None, _ORIGIN + clock_offset(job, rank))
@@ -75,6 +78,10 @@ class _Rank:
     def __init__(self) -> None:
         self._rows: list[tuple[Collective, int, int, int, int]] = []
         self._computing: list[tuple[int, int]] = []
+        self._kernels: list[tuple[int, int]] = []
+        self._queued: list[tuple[int, int]] = []
+        #: When each correlation was launched.
+        self.launched: dict[int, int] = {}
         self._messages: list[tuple[Collective, int, int, int]] = []
 
     def see(self, record: ActivityRecord) -> None:
@@ -84,10 +91,12 @@ class _Rank:
             self.add(record, what)
         elif record.spec.kind == "compute":
             self._computing.append((record.start, record.end))
+            self._kernels.append((record.correlation, record.end))
 
     def add(self, record: ActivityRecord, what: Collective) -> None:
         if what.name in _KINDS:
             self._rows.append((what, record.end - record.start, record.end, record.sequence, record.step))
+            self._queued.append((record.queue, record.correlation))
         else:
             self._messages.append((what, record.start, record.end, record.step))
 
@@ -113,7 +122,8 @@ class _Rank:
         calls = self.calls(rank)
         shortest, _ = matched.of(calls)
         wait = calls["dur"] - shortest
-        held = unhidden(computing, calls["stop"] - calls["dur"], calls["dur"], wait)
+        ts = calls["stop"] - calls["dur"]
+        held = unhidden(computing, ts, calls["dur"], wait, self._pushed(ts, calls["dur"], wait))
         between = Counter[int]()
         for name in {what.name for what, *_ in self._messages}:
             mine = [one for one in self._messages if one[0].name == name]
@@ -126,6 +136,19 @@ class _Rank:
         for at, ns in zip(calls["step"].tolist(), np.maximum(held, 0).tolist(), strict=True):
             in_collectives[at] += ns
         return in_collectives, between
+
+    def _pushed(self, ts: NDArray[np.int64], dur: NDArray[np.int64], wait: NDArray[np.int64]) -> NDArray[np.int64]:
+        kernels = sorted((self.launched.get(one, end), end) for one, end in self._kernels)
+        compute, ends = np.array(kernels, np.int64).reshape(-1, 2).T
+        queue, launched = np.array(
+            [(queue, self.launched.get(one, at)) for (queue, one), at in zip(self._queued, ts.tolist(), strict=True)],
+            np.int64,
+        ).reshape(-1, 2).T  # fmt: skip
+        order = np.argsort(ts, kind="stable")
+        ready = ready_at(compute, ends, ts, launched)
+        pushed = np.zeros_like(ts)
+        pushed[order] = pushed_by(queue[order], ts[order], dur[order], wait[order], ready[order])
+        return pushed
 
     def groups(self) -> list[GroupPart]:
         """The process groups that it called."""

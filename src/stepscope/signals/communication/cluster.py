@@ -150,12 +150,24 @@ def _unhidden(s: Signals, rows: Mapping[str, NDArray[np.int64]], wait: Times) ->
 
 
 def _ready(s: Signals, ts: Times, launched: Times) -> Times:
-    """When collectives could have started: after their launch, and after the compute that was launched before them."""
     work = s.trace.columns(_LAUNCHED_SQL)
-    ends = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, work["end"]))
-    computed = ends[np.searchsorted(work["launched"], launched)]
+    return ready_at(work["launched"], work["end"], ts, launched)
+
+
+def ready_at(compute: Times, ends: Times, ts: Times, launched: Times) -> Times:
+    """When collectives could have started: after their launch, and after the compute that was launched before them.
+
+    Args:
+        compute: int64[m], when compute kernels were launched, ascending.
+        ends: int64[m], when they ended.
+        ts: int64[n], starts of collectives.
+        launched: int64[n], when they were launched.
+    """
+    latest = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, ends))
+    computed = latest[np.searchsorted(compute, launched)]
     # What computes beyond their start is nothing that they need.
-    return np.maximum(launched, np.where(computed <= ts, computed, launched))
+    ready: Times = np.maximum(launched, np.where(computed <= ts, computed, launched))
+    return ready
 
 
 def unhidden(compute: Iterable[Intervals], ts: Times, dur: Times, wait: Times, pushed: Times) -> Times:
