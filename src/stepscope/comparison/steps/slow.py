@@ -135,7 +135,13 @@ def _below(
     long = [one.ns for one in mine if one.ns > least]
     if not below or not long or min(long) < APART * max(below):
         kept = mine
-    usual_ones = tuple(one for one in kept if not stands_out(one, other, len(mine), confidence))
+    usual_ones = tuple(
+        one for one in kept
+        if not (
+            stands_out(one, other, len(mine), confidence)
+            and stands_out(one, [rest for rest in kept if rest is not one], len(mine), confidence)
+        )
+    )  # fmt: skip
     return usual_ones if 2 * len(usual_ones) > len(mine) else kept
 
 
@@ -227,8 +233,8 @@ def _sure(base: SlowSteps, new: SlowSteps, quick: Sequence[Sequence[RecordedStep
     if base.count == 1:
         return False
     having = new if new.count else base
-    others = quick[0] if new.count else quick[1]
-    if all(stands_out(one, others, having.of, confidence) for one in having.steps):
+    # Where sides differ in what their usual steps are made of, each step of one stands out among those of the other.
+    if all(stands_out(one, some, having.of, confidence) for one in having.steps for some in quick):
         return True
     # How much usual steps vary is asked of both sides together, whatever the typical step does.
     means = [sum(one.ns for one in steps) / len(steps) for steps in quick]
