@@ -147,7 +147,7 @@ class EventReader:
     Attributes:
         text: What is known of its text.
         events: Number of events so far.
-        untimed: Intervals without a number as their start.
+        untimed: Intervals and instants without a number as their start.
         endless: Intervals without a number as their duration.
         foreign: EventBatch of kinds that are not read.
         metadata: Rows (name, process, thread, arguments) of metadata events.
@@ -179,7 +179,8 @@ class EventReader:
     def _count(self, events: EventBatch) -> None:
         """Count events that are no intervals or lack a time."""
         others = np.bincount(events.phase[~events.is_span], minlength=256)
-        self.untimed += int(others[ord("X")])
+        instant = (events.phase == ord("i")) | (events.phase == ord("I"))
+        self.untimed += int(others[ord("X")]) + int(np.count_nonzero(instant & (events.ts == NONE)))
         self.endless += int(np.count_nonzero(events.is_span & (events.phase == ord("X")) & (events.dur == NONE)))
         self.foreign += int(others.sum() - others[list(_PHASES)].sum())
 
