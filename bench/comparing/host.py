@@ -89,14 +89,20 @@ def synchronisation(trace: PlantedTrace, size: float = 1.0) -> Truth:
     return Truth(total, len(trace.steps), ("idle.synchronisation",), (("cudadevicesynchronize",),))
 
 
-def allocation(trace: PlantedTrace, size: float = 1.0) -> Truth:
-    """Memory is taken from the driver ten times a step, while the device waits."""
+def _ten_waits(trace: PlantedTrace, size: float) -> list[Insert]:
+    """Time for the host in up to ten places of each step where the device waits, `SHARE` of the step in all."""
     inserts: list[Insert] = []
     for start, end in trace.steps:
         moments = trace.boundaries(start + (end - start) // 20, end - (end - start) // 20, 10, awaited=True)
         if not moments:
             raise NotThereError
         inserts += [(moment, moment + 1, int(size * SHARE * (end - start) / len(moments))) for moment in moments]
+    return inserts
+
+
+def allocation(trace: PlantedTrace, size: float = 1.0) -> Truth:
+    """Memory is taken from the driver ten times a step, while the device waits."""
+    inserts = _ten_waits(trace, size)
     threads = trace.awaited_threads([moment for moment, _, _ in inserts])
     trace.insert(inserts)
     shift = 0
@@ -110,12 +116,7 @@ def allocation(trace: PlantedTrace, size: float = 1.0) -> Truth:
 
 def reading_back(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Ten values per step are copied to the host, which waits for each, and the device for the host afterwards."""
-    inserts: list[Insert] = []
-    for start, end in trace.steps:
-        moments = trace.boundaries(start + (end - start) // 20, end - (end - start) // 20, 10, awaited=True)
-        if not moments:
-            raise NotThereError
-        inserts += [(moment, moment + 1, int(size * SHARE * (end - start) / len(moments))) for moment in moments]
+    inserts = _ten_waits(trace, size)
     threads = trace.awaited_threads([moment for moment, _, _ in inserts])
     copies = [one for one in trace.work() if "memcpy" in category(one)]
     if not copies:
