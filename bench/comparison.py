@@ -44,7 +44,7 @@ CHANGES: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
 #: Changes of one class of kernels or one phase, and what of compute they are about.
 WITHIN_COMPUTE: Final[Mapping[str, tuple[str, str]]] = {
     "unfused elementwise kernels": ("op_class", "elementwise"),
-    "recompute": ("phase", "checkpointing"),
+    "recompute": ("phase", "recomputation"),
     "optimizer by tensor": ("phase", "optimizer"),
 }
 #: What the base of a change has in common with it.

@@ -31,7 +31,7 @@ def said(path: Path) -> Iterator[str]:
 def modules() -> list[Path]:
     """Modules of rules, signals and analyses but for those of one vendor's devices."""
     found = [path for topic in ("rules", "signals", "analyses") for path in (SOURCE / topic).rglob("*.py")]
-    return [path for path in found if "ascend" not in path.parts]
+    return [path for path in found if "ascend" not in path.relative_to(SOURCE).parts]
 
 
 def test_findings_and_what_is_missing_name_no_vendor() -> None:

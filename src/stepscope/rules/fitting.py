@@ -49,6 +49,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "host not recorded": lambda p: not p.host,
     "vllm": lambda p: p.kind == "serving" and "vLLM" in p.libraries,
     "llama.cpp": lambda p: p.framework == "ggml",
+    "mindspore": lambda p: p.framework == "mindspore",
     "sglang": lambda p: p.kind == "serving" and "SGLang" in p.libraries,
     "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stepscope.analyses.steps.phase_names import phase_of
 from stepscope.analyses.steps.phases import phases
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.ingest import Options, open_trace
@@ -96,7 +97,7 @@ def test_recomputed_activations_are_not_backward() -> None:
     op(f, "autograd::engine::evaluate_function: MmBackward0", 300, 100, thread="2")
     op(f, "aten::mm", 310, 80, kernel=70, thread="2")
     found = in_us(split(f.trace()))
-    assert found["checkpointing"][:2] == (280, 60)  # 110 to 490 without the backward pass inside it
+    assert found["recomputation"][:2] == (280, 60)  # 110 to 490 without the backward pass inside it
     assert found["backward"][:2] == (120, 70)
     assert found["forward"][:2] == (50, 50)
 
@@ -114,7 +115,7 @@ def test_forward_operators_of_a_backward_thread_are_recomputed() -> None:
         for is_source, ts, where in ends:
             f.row("raw_flows", kind="forward_backward", key=key, is_source=is_source, ts=ts * US, track=where)
     found = in_us(split(f.trace()))
-    assert found["checkpointing"][:2] == (80, 60)
+    assert found["recomputation"][:2] == (80, 60)
 
 
 def test_without_named_optimizer_what_follows_the_backward_pass_is_one() -> None:
@@ -185,6 +186,24 @@ def test_a_backward_pass_beside_an_optimizer_is_no_closure_of_its() -> None:
     f.host("annotation", "Optimizer.step#SGD.step", 300 * US, 400 * US)
     op(f, "MmBackward0", 400, 100, thread="2")
     assert in_us(split(f.trace()))["optimizer"][0] == 400
+
+
+def test_saving_the_model_is_no_recomputation() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op(f, "aten::mm", 0, 50)
+    op(f, "MmBackward0", 100, 100, thread="2")
+    f.host("annotation", "Optimizer.step#SGD.step", 300 * US, 100 * US)
+    f.host("python", "torch/serialization.py(944): save", 500 * US, 300 * US)
+    op(f, "aten::item", 850, 50)
+    found = in_us(split(f.trace()))
+    assert (found["saving"][0], found["optimizer"][0], found["rest"][0]) == (300, 100, 450)
+    assert "recomputation" not in found
+    names = ("torch/distributed/checkpoint/state_dict_saver.py(60): async_save", "save_checkpoint", "saving",
+             "trainer.py(20): _save_checkpoint", "safetensors/torch.py(280): save_file")  # fmt: skip
+    assert {phase_of(name) for name in names} == {"saving"}
+    assert {phase_of(name) for name in ("recompute", "activation recomputation")} == {"recomputation"}
+    assert {phase_of(name) for name in ("saved_tensors", "checkpoint", "aten::save")} == {None}
 
 
 def test_names_of_servers_and_users_are_phases() -> None:

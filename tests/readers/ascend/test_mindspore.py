@@ -10,6 +10,8 @@ import pytest
 from bench.damage.small_ascend import COMM, HARDWARE, PROCESS, named, span
 
 from readers.conformance import open_fresh
+from stepscope.analyses.registry import table_of
+from stepscope.analyses.steps.phases import ANALYSES
 from stepscope.readers.ascend.vocabulary import device_kind, operation
 
 LANE = 10036
@@ -52,6 +54,51 @@ def test_marks_of_the_device_are_steps_and_no_kernels(tmp_path: Path) -> None:
     assert [row["name"] for row in marks] == ["FP_BP Time 2", "Reduce_2_0"]
     assert collectives == [{"collective": "all_reduce"}]
     assert recording.attributes["framework"] == "mindspore"
+
+
+def test_kernels_say_by_their_names_in_which_phase_they_are(tmp_path: Path) -> None:
+    def placed(name: str, ts: float) -> dict[str, Any]:
+        return span(HARDWARE, 2, name, ts, 40, args={"Task Type": "AI_CORE", "Stream Id": 2})
+
+    path = tmp_path / "msprof_0_2_2.json"
+    more = [
+        placed("Gradients/Default/network/fc-Dense/gradMatMul-expand/MatMul-op3", 380),
+        placed("Default/grad_reducer-DistributedGradReducer/TransData-op4", 1001),
+        placed("Default/optimizer-Momentum/ApplyMomentum-op5", 1050),
+        span(HARDWARE, LANE, "Iteration Refresh 2", 400, 700, cat="Iteration Refresh"),
+    ]
+    path.write_text(json.dumps(events(*more)))
+    with open_fresh(path) as trace:
+        rows = table_of(ANALYSES[0], trace).records()
+    # The all-reduce began after a kernel of the backward pass, 20 µs before whose end; the update waits for it.
+    assert {row["phase"]: (row["host_ns"], row["device_ns"]) for row in rows} == {
+        "forward": (0, 250_000), "backward": (0, 620_000), "optimizer": (700_000, 80_000), "rest": (300_000, 0),
+    }  # fmt: skip
+
+
+def test_copies_of_a_collective_are_its_parts(tmp_path: Path) -> None:
+    """Older releases of CANN call them as any copy; those of streams that compute, or have a direction, are copies."""
+
+    def task(stream: int, name: str, kind: str, ts: float, **args: Any) -> dict[str, Any]:
+        return span(HARDWARE, stream, name, ts, 50, args={"Task Type": kind, "Stream Id": stream, **args})
+
+    path = tmp_path / "msprof_0_2_2.json"
+    more = [
+        *named(HARDWARE, "Ascend Hardware", t2="Stream 2", t3="Stream 3", t4="Stream 4"),
+        task(3, "NOTIFY_WAIT", "NOTIFY_WAIT", 420), task(3, "MEMCPY_ASYNC", "MEMCPY_ASYNC", 500),
+        task(3, "MEMCPY_ASYNC", "MEMCPY_ASYNC", 1010),  # after the collective
+        task(3, "MEMCPY_ASYNC", "MEMCPY_ASYNC", 800, **{"memcpy direction": "host to device", "data size(Byte)": 64}),
+        task(2, "MEMCPY_ASYNC", "MEMCPY_ASYNC", 600), task(4, "MEMCPY_ASYNC", "MEMCPY_ASYNC", 700),
+        task(2, "EVENT_RESET", "EVENT_RESET", 900),
+    ]  # fmt: skip
+    path.write_text(json.dumps(events(*more)))
+    with open_fresh(path) as trace:
+        copies = trace.rows("SELECT ts FROM kernels WHERE kind = 'copy' ORDER BY ts")
+        parts = trace.rows("SELECT kind FROM comm_tasks ORDER BY event")
+        waits = trace.rows("SELECT name FROM kernels WHERE kind = 'sync' ORDER BY ts")
+    assert [row["ts"] - copies[0]["ts"] for row in copies] == [0, 100_000, 200_000, 410_000]
+    assert [row["kind"] for row in parts] == ["reduce", "wait", "copy"]
+    assert [row["name"] for row in waits] == ["NOTIFY_WAIT", "EVENT_RESET"]
 
 
 def test_steps_of_the_framework_come_first(tmp_path: Path) -> None:

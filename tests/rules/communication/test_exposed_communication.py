@@ -91,6 +91,23 @@ def test_remedies_are_those_of_the_collective_and_of_the_framework() -> None:
     assert "DistributedDataParallel" not in first("send_recv")
 
 
+@pytest.mark.parametrize(("dur", "divided"), [([900, 100], True), ([899, 101], False)])
+def test_one_reduction_of_everything_is_to_be_divided(dur: list[int], divided: bool) -> None:
+    calls = given(some_calls(2, dur=dur, exposed=dur, transfer=dur), 0.3)
+    (draft,) = drafts("COM001", {**calls, communication.link_share: 0.6})
+    assert draft.instead is not None
+    assert ("bucket_cap_mb" in draft.instead.actions[0].after) == divided
+    # Where next to no compute is left, parts of it can't hide either.
+    (draft,) = drafts("COM001", {**calls, communication.link_share: 0.9})
+    assert "bucket_cap_mb" not in draft.actions[0].after
+
+
+def test_sends_are_no_reduction_that_could_be_divided() -> None:
+    (draft,) = drafts("COM001", {**given(some_calls(1, name="all_gather"), 0.3), communication.link_share: 0.6})
+    assert draft.instead is not None
+    assert all("bucket_cap_mb" not in action.after for action in draft.instead.actions)
+
+
 @pytest.mark.parametrize(("group", "first"), [("default", "async_op"), ("pp", "--micro-batch-size 1")])
 def test_unnamed_sends_may_be_an_exchange_of_all_ranks(group: str, first: str) -> None:
     (draft,) = drafts("COM001", given(some_calls(4, name="send_recv", group=group, bytes=-1), 0.1))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.recorded_events import names_of
-from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, FORWARD, OPTIMIZER, PREPROCESSING, REST
+from stepscope.analyses.steps.phase_names import BACKWARD, FORWARD, OPTIMIZER, PREPROCESSING, RECOMPUTATION, REST
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.copies import DIRECTIONS, Copies
 from stepscope.model.events.device_work import DeviceWork
@@ -116,9 +116,9 @@ class _Neighbours:
         clipping); after the last backward pass they are the update itself, if nothing else is named so.
         """
         before, after = self.before(when), self.after(when)
-        if after in (BACKWARD, CHECKPOINTING):
+        if after in (BACKWARD, RECOMPUTATION):
             return FORWARD
-        if before in (BACKWARD, CHECKPOINTING):
+        if before in (BACKWARD, RECOMPUTATION):
             return OPTIMIZER if after == OPTIMIZER or not updates else REST
         return FORWARD if after == OPTIMIZER and before != OPTIMIZER else REST
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.analyses.steps.closures import closures, enclosing
+from stepscope.analyses.steps.graph_phases import graph_phases
 from stepscope.analyses.steps.phase_intervals import Ops, assign, outermost
-from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, FORWARD, OPTIMIZER, PHASES, REST, phase_of
+from stepscope.analyses.steps.phase_names import BACKWARD, FORWARD, OPTIMIZER, PHASES, RECOMPUTATION, REST, phase_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.intervals import Intervals, Times
@@ -46,19 +47,22 @@ def phase_marks(trace: Trace) -> Marks:
     """Find the phases; ask for it with `Trace.once`.
 
     Raises:
-        MissingInputError: Neither operators nor ranges with names of phases are recorded.
+        MissingInputError: Neither operators, nor ranges with names of phases, nor kernels with places are recorded.
     """
     states, spans = trace.once(host_states), Spans(trace)
+    placed = bool((trace.once(graph_phases) >= 0).any())
+    if states is None and placed:
+        return Marks((Intervals.empty(),) * REST, (), Intervals.empty())
     if states is None:
         raise MissingInputError.of("operators")
     main = states.feeders[0]
     meant = {i: PHASES.index(found) for i, name in names_of(trace, _NAMED) if (found := phase_of(name)) is not None}
     named = _named(trace, main, meant)
     ops = np.flatnonzero(spans.of("op") & on_host(trace, spans.track) & (spans.dur >= 0))
-    if not ops.size and not any(len(one) for one in named):
+    if not ops.size and not placed and not any(len(one) for one in named):
         raise MissingInputError.of("operators")
     backward, others, recomputed, forward = _backward(trace, ops, main)
-    named[CHECKPOINTING] |= recomputed
+    named[RECOMPUTATION] |= recomputed
     called = _closures(trace, main, meant, named, backward, forward)
     named[BACKWARD] |= backward
     mine = outermost(spans, ops[spans.track[ops] == main])
@@ -83,7 +87,7 @@ def _named(trace: Trace, main: int, meant: dict[int, int]) -> list[Intervals]:
     code = np.array([meant[name] for name in spans.name[at].tolist()], np.int64)
     layers = []
     for position in range(REST):
-        own = at[(code == position) & ((spans.track[at] == main) | (position == CHECKPOINTING))]
+        own = at[(code == position) & ((spans.track[at] == main) | (position == RECOMPUTATION))]
         layers.append(Intervals.union_of(spans.ts[own], spans.ts[own] + spans.dur[own]))
     return layers
 

@@ -9,23 +9,28 @@ from stepscope.model.serving_names import served
 
 #: Phases by what is asked first: an instant belongs to the first one that covers it. `rest` is what none covers.
 PHASES: Final = (
-    "checkpointing", "optimizer", "data_loading", "postprocessing", "preprocessing", "sampling", "mixed", "prefill",
-    "decode", "denoise", "backward", "forward", "rest",
+    "recomputation", "saving", "optimizer", "data_loading", "postprocessing", "preprocessing", "sampling", "mixed",
+    "prefill", "decode", "denoise", "backward", "forward", "rest",
 )  # fmt: skip
-BACKWARD, CHECKPOINTING, FORWARD, OPTIMIZER, PREPROCESSING, REST = (
+BACKWARD, FORWARD, OPTIMIZER, PREPROCESSING, RECOMPUTATION, REST = (
     PHASES.index(name)
-    for name in ("backward", "checkpointing", "forward", "optimizer", "preprocessing", "rest")
+    for name in ("backward", "forward", "optimizer", "preprocessing", "recomputation", "rest")
 )  # fmt: skip
 
 #: Names of annotations, modules and Python functions that are a phase: of the profilers and libraries of PyTorch,
-#: torch_npu, Megatron, transformers, diffusers, vLLM and SGLang, and the plain words that users give NVTX ranges.
+#: torch_npu, MindSpore, Megatron, transformers, diffusers, vLLM and SGLang, and the plain words that users give NVTX
+#: ranges.
 _NAMES: Final[dict[str, re.Pattern[str]]] = {
-    "checkpointing": re.compile(
-        r"torch/utils/checkpoint\.py\(\d+\): recompute_fn$|torch/serialization\.py\(\d+\): save$|^save_checkpoint"
-        r"|: save_checkpoint$|^(activation )?recompute\w*$", re.IGNORECASE),
+    "recomputation": re.compile(
+        r"torch/utils/checkpoint\.py\(\d+\): recompute_fn$|^(activation )?recomput\w*$", re.IGNORECASE),
+    "saving": re.compile(
+        r"torch/serialization\.py\(\d+\): save$|torch/distributed/checkpoint/\w+\.py\(\d+\): (async_)?save$"
+        r"|safetensors/torch\.py\(\d+\): save_\w+$|^_?save_(checkpoint|model)|: _?save_(checkpoint|model|pretrained)$"
+        r"|^(save|saving)([ _-](checkpoint|model|weights))?$", re.IGNORECASE),
     "optimizer": re.compile(
         r"^Optimizer\.(step|zero_grad)#|torch/optim/\w+\.py\(\d+\): (step|zero_grad)$"
-        r"|^(optimi[sz]er|optim|opt)([ _.:-]?(step|update))?$|^zero_grad$|clip_grad", re.IGNORECASE),
+        r"|^(optimi[sz]er|optim|opt)([ _.:-]?(step|update))?$|^zero_grad$|clip_grad"
+        r"|^iteration refresh( \d+)?$", re.IGNORECASE),
     "data_loading": re.compile(
         r"^enumerate\(DataLoader\)#|torch/utils/data/dataloader\.py\(\d+\): __next__$"
         r"|^(data|batch|dataloader|data[ _-]?load(ing|er)?|(get|load|next)[ _-]?(batch|data))$", re.IGNORECASE),

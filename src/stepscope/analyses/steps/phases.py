@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.device_time import step_windows
+from stepscope.analyses.steps.graph_phases import graph_phases
 from stepscope.analyses.steps.phase_marks import Marks, phase_marks
-from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, OPTIMIZER, PHASES, PREPROCESSING, REST
+from stepscope.analyses.steps.phase_names import BACKWARD, OPTIMIZER, PHASES, PREPROCESSING, RECOMPUTATION, REST
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.copies import DIRECTIONS, Copies
 from stepscope.model.events.device_work import DeviceWork
@@ -32,9 +33,9 @@ TABLE: Final = TableSchema(
         Column("device", "int32", "Device index; null if not recorded.", "", True),
         Column("step", "int32", "Step, as in `steps`."),
         text("phase", "data_loading, preprocessing (and copying inputs), forward, backward, optimizer (also zeroing, "
-             "scaling and clipping gradients), checkpointing (recomputing activations, saving the model), "
-             "postprocessing; of servers prefill, decode, mixed (both in one batch), sampling; of diffusion denoise; "
-             "rest."),
+             "scaling and clipping gradients), recomputation (of activations that were not kept), saving (the "
+             "model), postprocessing; of servers prefill, decode, mixed (both in one batch), sampling; of diffusion "
+             "denoise; rest."),
         ns("host_ns", "What the main thread did, or waited for another thread to do."),
         ns("device_ns", "The device was busy with work that was launched in the phase; what runs beside earlier work "
            "does not count again.", nullable=True),
@@ -47,7 +48,7 @@ def phases(trace: Trace) -> Table:
     """Split each step.
 
     Raises:
-        MissingInputError: Neither operators nor ranges with names of phases are recorded.
+        MissingInputError: Neither operators, nor ranges with names of phases, nor kernels with places are recorded.
     """
     marks, steps, windows = trace.once(phase_marks), Steps.of(trace), trace.once(step_windows)
     lo, hi = _range(trace)
@@ -113,7 +114,7 @@ def phase_of_work(trace: Trace) -> NDArray[np.int64]:
     """The phase of each activity of `DeviceWork`, int64[n], position in `PHASES`; ask for it with `Trace.once`.
 
     Raises:
-        MissingInputError: Neither operators nor ranges with names of phases are recorded.
+        MissingInputError: As for `phases`.
     """
     marks = trace.once(phase_marks)
     lo, hi = _range(trace)
@@ -129,7 +130,10 @@ def _range(trace: Trace) -> tuple[int, int]:
 
 
 def _phases_of_work(trace: Trace, marks: Marks, line: tuple[Times, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The phase in which each activity was launched: where its operator began, else its launch; else the rest."""
+    """The phase in which each activity was launched: where its operator began, else its launch; else the rest.
+
+    Work of a graph that is launched as a whole has the phase that its name tells.
+    """
     work, spans = DeviceWork.of(trace), Spans(trace)
     starts, labels = line
     rows = spans.rows(work.op)
@@ -140,7 +144,9 @@ def _phases_of_work(trace: Trace, marks: Marks, line: tuple[Times, NDArray[np.in
     told = known | work.launched
     phase = np.where(told, labels[at] if starts.size else REST, REST)
     inside = np.isin(thread, marks.backward) & told
-    phase = np.where(inside, np.where(marks.layers[CHECKPOINTING].at(when), CHECKPOINTING, BACKWARD), phase)
+    phase = np.where(inside, np.where(marks.layers[RECOMPUTATION].at(when), RECOMPUTATION, BACKWARD), phase)
+    placed = trace.once(graph_phases)
+    phase = np.where((phase == REST) & (placed >= 0), placed, phase)
     # Ranges of users often hold the update too; its kernels are recognised by their names.
     phase[work.is_class("optimizer") & np.isin(phase, (BACKWARD, REST))] = OPTIMIZER
     copies = Copies.of(trace)

@@ -55,7 +55,6 @@ def _recomputes(one: Trace) -> bool | None:
         rows = table_of(analyses()["phases"], one).records()
     except MissingInputError:
         return None
-    # Saving a model is in the same phase: only what every step does is recomputation.
-    steps = {row["step"] for row in rows if row["phase"] == "checkpointing" and row["device_ns"]}
+    steps = {row["step"] for row in rows if row["phase"] == "recomputation" and row["device_ns"]}
     trained = {row["step"] for row in rows if row["phase"] == "backward" and (row["device_ns"] or row["host_ns"])}
     return bool(trained) and trained <= steps if trained else None

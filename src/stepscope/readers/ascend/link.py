@@ -63,6 +63,23 @@ FROM (SELECT i, arg_max(op, ts) AS op FROM ascend_enqueued GROUP BY i) o
 WHERE o.i = ascend_device.i
 """
 
+#: Older releases of CANN call what moves a collective's data by the name of any copy, without size and direction: it
+#: lies on a stream that computes nothing and waits for notifies of other devices, while a collective runs.
+_MOVES: Final = """
+UPDATE ascend_device SET kind = 'part' WHERE i IN (
+    SELECT d.i
+    FROM ascend_device d
+    JOIN (
+        SELECT device, stream FROM ascend_device GROUP BY ALL
+        HAVING bool_or(concat(name, ' ', task_type) ILIKE '%notify%wait%') AND NOT bool_or(kind = 'compute')
+    ) s ON s.device IS NOT DISTINCT FROM d.device AND s.stream = d.stream
+    ASOF JOIN (
+        SELECT device, ts, max(ts + coalesce(dur, 0)) OVER (PARTITION BY device ORDER BY ts) AS stop
+        FROM ascend_device WHERE kind = 'comm'
+    ) c ON c.device IS NOT DISTINCT FROM d.device AND d.ts >= c.ts
+    WHERE d.kind = 'copy' AND d.bytes IS NULL AND d.direction IS NULL AND d.ts < c.stop)
+"""
+
 #: Calls of lower CANN layers inside a launch are not launches themselves.
 _INNER_CALLS: Final = """
 UPDATE ascend_host SET category = 'runtime'
@@ -86,7 +103,7 @@ def link(staging: Staging) -> None:
     for statement in (_TAKEN, _DIRECTIONS):
         staging.connection.execute(statement)
     _link_enqueued(staging)
-    for statement in (_SAME_CONNECTION, _INNER_CALLS):
+    for statement in (_SAME_CONNECTION, _MOVES, _INNER_CALLS):
         staging.connection.execute(statement)
     staging.connection.execute("DROP TABLE ascend_taken")
 

@@ -18,7 +18,7 @@ NONE_IDS: Final = (-1, INVALID, 2**63 - 1)
 #: Texts that stand for "none" where a name belongs.
 NONE_NAMES: Final = ("N/A", "INVALID_TYPE", "RESERVED")
 
-_WAITS: Final = re.compile(r"event_?(wait|record)|notify|write_?value|^wait|^record|_wait_|barrier")
+_WAITS: Final = re.compile(r"event_?(wait|record|reset)|notify|write_?value|^wait|^record|_wait_|barrier")
 _COPIES: Final = re.compile(r"memcpy|^pcie_dma|^sdma_sqe$|^kernel_memcpy")
 #: Parts of collectives that move data: the collective itself is the row of `kernels`.
 _PARTS: Final = frozenset({"sdma", "rdma", "rdmasend", "rdma_send", "reduce_inline", "memcpy"})

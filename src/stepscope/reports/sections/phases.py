@@ -23,7 +23,8 @@ _DESCRIPTIONS: Final = {
     "data_loading": "the loop waited for its next batch",
     "preprocessing": "preparing inputs and copying them to the device",
     "optimizer": "with zeroing, scaling and clipping of gradients",
-    "checkpointing": "recomputing activations, or saving the model",
+    "recomputation": "computing activations anew that were not kept",
+    "saving": "writing the model to disk",
     "mixed": "prefill and decode in one batch",
     "rest": "outside of all phases",
 }

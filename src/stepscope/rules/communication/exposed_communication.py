@@ -15,8 +15,9 @@ time; with one rank, waiting and transfer can't be distinguished, which lowers t
 on the step's dependency graph if these collectives started as soon as their data is ready and no device work waited for
 them: the last gradients, with no compute left beside them, stay exposed. Where collectives already start at once and
 run back to back, or what is computed while none runs is a tenth of them or less, nothing is left to overlap: then there
-is no price, and the remedy is to send less. Of recordings that hold their profiler's sums only, exposed communication
-of a tenth of the step is told without a price.
+is no price, and the remedy is to send less; where one reduction per step carries nearly everything, to divide it: the
+recording can't tell which of its parts could have started earlier. Of recordings that hold their profiler's sums only,
+exposed communication of a tenth of the step is told without a price.
 
 ## What to try
 Let DistributedDataParallel reduce bucket by bucket during the backward pass instead of one reduction after it; with
@@ -40,6 +41,7 @@ import numpy as np
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change
 from stepscope.model.program import Program
+from stepscope.rules.communication.one_reduction import DIVIDED, in_one
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -228,11 +230,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     at_once = "" if full else " and start as soon as their data is ready"
     running = f"for {percent(busy)} of the step" if busy < 1 else "for as long as the step takes"
     left = "next to no compute" if full and busy < _FULL else "no compute"
+    why = f"{left} is left to hide {'them' if full else 'more of them'}"
+    one = not full and in_one(found, kind)
+    if one:
+        why = f"one {kind} per step carries nearly all of it, and waits for all that it reduces; divided, parts of " \
+              "it could run beside what is computed before it"  # fmt: skip
     bound = replace(
         overlapping,
-        summary=f"{overlapping.summary} Collectives run {running}{at_once}: {left} is left "
-        f"to hide {'them' if full else 'more of them'}.",
-        actions=_fewer_bytes(kind) or overlapping.actions,
+        summary=f"{overlapping.summary} Collectives run {running}{at_once}: {why}.",
+        actions=(*(DIVIDED if one else ()), *_fewer_bytes(kind)) or overlapping.actions,
         change=None,
         most_ns=None,
         taken_ns=exposed,

@@ -8,7 +8,7 @@ Recomputation trades time for memory: up to a third of the compute of a step. Wh
 nothing.
 
 ## How it decides
-Kernels launched while activations are recomputed (phase `checkpointing`) run for at least `min_share` of the step. With
+Kernels launched while activations are recomputed (phase `recomputation`) run for at least `min_share` of the step. With
 recorded allocations, the peak of memory in use must be at most `max_used` of the device's; then the price is what the
 step would save without these kernels. Where the peak is unknown there is no price: memory may be what forbids it.
 
@@ -63,7 +63,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         taken_ns=None if known else s(recomputed_ns),
         confidence=0.7 if known else 0.4,
         events=s(recomputing)[:20],
-        rows=({"table": "phases", "where": {"phase": "checkpointing"}},),
+        rows=({"table": "phases", "where": {"phase": "recomputation"}},),
         numbers={recomputed_share.name: share, **({used_share.name: used} if used is not None else {}), **limits},
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.steps.phase_marks import phase_marks
-from stepscope.analyses.steps.phase_names import CHECKPOINTING
+from stepscope.analyses.steps.phase_names import RECOMPUTATION
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.signals.shared.job import step_ns, steps
@@ -15,13 +15,10 @@ from stepscope.signals.signal import Signals, signal
 
 @signal()
 def recomputing(s: Signals) -> NDArray[np.int64]:
-    """Kernels that compute activations again, by event: computing launched in `checkpointing` of `phases`.
-
-    What saves the model is in that phase, too, but copies.
-    """
+    """Kernels that compute activations again, by event: computing launched in `recomputation` of `phases`."""
     work, marks = DeviceWork.of(s.trace), s.trace.once(phase_marks)
     mine = np.flatnonzero(work.are("compute") & work.launched)
-    found: NDArray[np.int64] = work.event[mine[marks.layers[CHECKPOINTING].at(work.called[mine])]]
+    found: NDArray[np.int64] = work.event[mine[marks.layers[RECOMPUTATION].at(work.called[mine])]]
     return found
 
 
