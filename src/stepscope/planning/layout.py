@@ -63,7 +63,8 @@ class Layout:
         recompute: What is recomputed.
         recomputed_layers: With `Recompute.LAYERS`: how many of all layers.
         precision: `bf16`, `fp16`, `fp8` or `fp32`.
-        attention: `flash`, `flash3` (the fused kernels of Hopper and later), or `unfused`.
+        attention: `flash`, `flash3` (the fused kernels of Hopper and later), `flash1` (those of 2022: Triton's and
+            xFormers', too), or `unfused`.
         offload: `none`, `optimizer` or `weights` (both), kept in the host's memory.
         optimizer: `adam`, `adam8bit`, `sgd`, `adafactor` or `muon`.
         framework: Whose rules hold.

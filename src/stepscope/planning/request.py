@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -58,6 +59,7 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
         raise UserError("--devices must be at least 1", hint="give the number of devices")
     fixed = {name: _of_its_kind(name, value) for name, value in given.items() if value is not None}
     said: list[str] = []
+    _recipes(fixed)
     _words(fixed)
     framework = fixed.get("framework")
     if "recompute" in fixed:
@@ -68,7 +70,42 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
     if "global_batch" not in fixed:
         fixed["global_batch"] = _batch(fixed, devices)
         said.append(f"a global batch of {fixed['global_batch']:,} sequences, about 4 M tokens")
-    return Request(shape, platform, devices, fixed, tuple(said))
+    asked = Request(shape, platform, devices, fixed, tuple(said))
+    if _of_old(asked, framework or _framework(fixed)):
+        fixed.setdefault("attention", "unfused")
+        if {"attention", "overlap"} - set(given):
+            said.append("attention that writes its scores and collectives that do not overlap, as GPT models of 2,048 "
+                        "tokens were trained on such devices (--attention flash, --overlap)")  # fmt: skip
+        fixed.setdefault("overlap", False)
+    elif shape.kernels and "attention" not in fixed:
+        said.append("attention's kernels of 2022, as this family's own code uses (--attention flash for newer ones)")
+    return replace(asked, assumed=tuple(said))
+
+
+def _recipes(fixed: dict[str, Any]) -> None:
+    """What NVIDIA's recipes (NeMo, Megatron-Bridge) turn on: distributed optimizer, overlapped tensor parallelism."""
+    if re.search(r"nemo|bridge", str(fixed.get("framework", "")).lower()):
+        for name, value in (("zero", 1), ("tp_overlap", True)):
+            fixed.setdefault(name, value)
+
+
+def _of_old(asked: Request, framework: Framework) -> bool:
+    """Whether a single layout is asked about that looks like one of the years before fused attention.
+
+    Megatron's own code writes scores and reduces gradients at the end unless --use-flash-attn and --overlap-grad-reduce
+    are given; models with GPT-2's layers on devices of the time were trained like that. Selective recomputation there
+    means scores, which fused attention does not have.
+    """
+    shape, fixed = asked.shape, asked.fixed
+    layers = not shape.gated and shape.layer_norm and not shape.experts and not shape.kernels
+    device = any(name in asked.platform.name for name in _OLD)
+    theirs = framework in (Framework.MEGATRON, Framework.DEEPSPEED) and fixed.get("precision") != "fp8"
+    return asked.one_layout and layers and device and theirs and fixed["seq"] <= _OLD_SEQ
+
+
+#: Devices that models were trained on before attention was fused, and the sequences that were usual.
+_OLD: Final = ("A100", "A800", "V100")
+_OLD_SEQ: Final = 2048
 
 
 def _of_its_kind(name: str, value: Any) -> Any:
@@ -181,8 +218,9 @@ def completed(asked: Request, **chosen: Any) -> Layout:
         framework=framework, tp=tp, pp=pp, dp=dp, cp=cp, virtual_stages=virtual, schedule=schedule, recompute=recompute
     )
     usual: dict[str, Any] = {
-        "sequence_parallel": tp > 1 and recompute is not Recompute.FULL,
-        "attention": usual_attention(asked.platform, framework),
+        "sequence_parallel": tp > 1
+        and (recompute is not Recompute.FULL or framework in (Framework.FSDP, Framework.TORCHTITAN)),
+        "attention": asked.shape.kernels or usual_attention(asked.platform, framework),
         "zero": 3 if framework in (Framework.FSDP, Framework.TORCHTITAN) else 0,
         "compiled": framework is not Framework.FSDP,
         "precision": "bf16" if "bf16" in asked.platform.peaks else "fp16",

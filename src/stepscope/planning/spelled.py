@@ -72,7 +72,9 @@ def framework(text: str) -> Framework:
         return Framework.TORCHTITAN
     if re.search(r"fsdp|composer|foundry|mosaic|accelerate|hugging|lightning|pytorch|ddp", plain):
         return Framework.FSDP
-    if re.search(r"mega|nemo|mind|bridge|meta|gpt-neox|colossal", plain):
+    if re.search(r"mega.*deep ?speed|deep ?speed.*mega|gpt-?neox", plain):
+        return Framework.DEEPSPEED
+    if re.search(r"mega|nemo|mind|bridge|meta|colossal", plain):
         return Framework.MEGATRON
     if re.search(r"deep ?speed|zero", plain):
         return Framework.DEEPSPEED
@@ -124,16 +126,18 @@ def schedule(text: str) -> Schedule:
 
 
 def attention(text: str) -> str:
-    """`flash`, `flash3` or `unfused`, from `fa2`, `sdpa`, `cudnn`, `eager`, `math`, `none`, ...
+    """`flash`, `flash3`, `flash1` or `unfused`, from `fa2`, `sdpa`, `cudnn`, `eager`, `math`, `none`, ...
 
     Raises:
         UserError: It is none of these.
     """
     plain = text.strip().lower()
+    if re.search(r"flash.?attn?.?1$|flash1|fa1|triton|xformers|mem.?eff", plain):
+        return "flash1"
     if re.search(r"3|cudnn|transformer.?engine|\bte\b", plain):
         return "flash3"
     if re.search(r"unfused|eager|math|none|no|off|false|torch|naive|local|megatron|softmax", plain):
         return "unfused"
-    if re.search(r"flash|fa|sdpa|fused|mem|xformers|yes|true|on|triton", plain):
+    if re.search(r"flash|fa|sdpa|fused|yes|true|on", plain):
         return "flash"
-    raise UserError(f"attention {text!r} is not known", hint="choose from flash, flash3 and unfused")
+    raise UserError(f"attention {text!r} is not known", hint="choose from flash, flash3, flash1 and unfused")

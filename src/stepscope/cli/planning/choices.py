@@ -49,7 +49,9 @@ SequenceParallel = Annotated[
     typer.Option("--sequence-parallel/--no-sequence-parallel", help="Split norms over tensor-parallel ranks."),
 ]
 PrecisionName = Annotated[str | None, typer.Option("--precision", metavar="NAME", help="bf16, fp16, fp8 or fp32.")]
-AttentionName = Annotated[str | None, typer.Option("--attention", metavar="NAME", help="flash, flash3 or unfused.")]
+AttentionName = Annotated[
+    str | None, typer.Option("--attention", metavar="NAME", help="flash, flash3, flash1 or unfused.")
+]
 Flash = Annotated[bool | None, typer.Option("--flash/--no-flash", help="The same in short.")]
 OffloadName = Annotated[
     str | None, typer.Option("--offload", metavar="WHAT", help="none, optimizer, or weights and optimizer.")

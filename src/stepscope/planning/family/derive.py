@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -18,6 +19,11 @@ _GATED: Final = (
     "llama", "mistral", "mixtral", "qwen", "gemma", "deepseek", "yi", "baichuan", "internlm", "chatglm", "palm", "olmo",
     "gpt-oss", "gpt_oss", "gpt oss", "kimi", "phi3", "phi-3", "glm", "minicpm", "dbrx", "cohere", "granite", "aquila",
 )  # fmt: skip
+#: Of those without a gate, families whose positions are rotary; others learn them or bias attention (ALiBi).
+_ROTARY: Final = ("neox", "pythia", "gpt-j", "gptj", "falcon", "nemotron", "starcoder2", "codegen", "phi", "palm")
+#: MosaicML's models: norms in 16 bits, a fused loss and Triton's attention are the defaults of their code (llm-foundry,
+#: configuration_mpt.py and its YAML files of 2023).
+_FOUNDRY: Final = ("mpt",)
 _GATED_ACTIVATIONS: Final = ("silu", "swiglu", "swish", "geglu", "fast-swiglu")
 
 
@@ -70,7 +76,10 @@ def derive(given: Mapping[str, Any], name: str) -> ModelShape:
         expert_ffn=expert_ffn, shared_ffn=int(shared), dense_layers=int(given.get("dense_layers") or 0),
         positions=positions, layer_norm=_layer_norm(given, old), biases=bool(given.get("biases", old)),
         dropout=bool(given.get("dropout", old and tied)), latent=_latent(given), window=int(given.get("window") or 0),
-        windowed_layers=int(given.get("windowed_layers") or 0), assumed=(),
+        windowed_layers=int(given.get("windowed_layers") or 0), rotary=_rotary(given, old),
+        half_norms=_foundry(given) or "low_precision" in str(given.get("normalization", "")).lower(),
+        fused_loss=bool(given.get("fused_loss", _foundry(given))), kernels="flash1" if _foundry(given) else "",
+        assumed=(),
     )  # fmt: skip
     shape = _fitted(shape, given, said)
     return replace(shape, assumed=tuple(said))
@@ -102,6 +111,20 @@ def _ffn(hidden: int, gated: bool) -> int:
 def _layer_norm(given: Mapping[str, Any], old: bool) -> bool:
     said = str(given.get("normalization", "")).lower()
     return "rms" not in said if said else old
+
+
+def _rotary(given: Mapping[str, Any], old: bool) -> bool:
+    if "rotary" in given:
+        return bool(given["rotary"])
+    return not old or any(one in _named(given) for one in _ROTARY)
+
+
+def _foundry(given: Mapping[str, Any]) -> bool:
+    return any(part in _FOUNDRY for part in re.split(r"[^a-z]+", _named(given)))
+
+
+def _named(given: Mapping[str, Any]) -> str:
+    return f"{given.get('family', '')} {given.get('name', '')}".lower()
 
 
 def _latent(given: Mapping[str, Any]) -> LatentAttention | None:

@@ -38,6 +38,8 @@ SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
     "normalization": ("normalization", "norm", "norm_type"),
     "window": ("window", "sliding_window"),
     "windowed_layers": ("windowed_layers",),
+    "rotary": ("rotary",),
+    "fused_loss": ("fused_loss",),
     "q_lora_rank": ("q_lora_rank", "query_rank"),
     "kv_lora_rank": ("kv_lora_rank", "kv_rank"),
     "qk_nope_head_dim": ("qk_nope_head_dim", "qk_head_dim"),
@@ -47,7 +49,7 @@ SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
     "family": ("family", "model_type", "architecture"),
     "name": ("name", "model", "preset", "_name_or_path", "model_name"),
 }  # fmt: skip
-_FLAGS: Final = {"tied", "gated", "biases", "dropout"}
+_FLAGS: Final = {"tied", "gated", "biases", "dropout", "rotary", "fused_loss"}
 _TEXTS: Final = {"activation", "normalization", "family", "name"}
 
 

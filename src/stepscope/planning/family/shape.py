@@ -51,6 +51,10 @@ class ModelShape:
         latent: Multi-head latent attention, if it has that.
         window: Tokens that attention looks back in layers with a sliding window; 0 for all.
         windowed_layers: How many layers have that window.
+        rotary: Whether queries and keys are turned by their position.
+        half_norms: Whether norms work and write in 16 bits, without autocast's detour through fp32.
+        fused_loss: Whether the loss is one kernel that keeps no copies of the logits.
+        kernels: Attention's kernels that the family's own code uses: as of a layout; empty for the usual ones.
         assumed: What was not stated and derived by the family's convention, as sentences.
     """
 
@@ -76,6 +80,10 @@ class ModelShape:
     latent: LatentAttention | None = None
     window: int = 0
     windowed_layers: int = 0
+    rotary: bool = True
+    half_norms: bool = False
+    fused_loss: bool = False
+    kernels: str = ""
     assumed: tuple[str, ...] = ()
 
     @property

@@ -19,6 +19,20 @@ _DEPTH = 160
 #: Parts in which the depth may be computed side by side, and what summing them up leaves.
 _SPLITS = ((1, 1.0), (2, 0.94), (4, 0.90))
 
+#: How much faster FlashAttention-2 is than Triton's kernels of 2022, forward and backward (Dao 2023, arXiv 2307.08691,
+#: section 4.1: 1.3 to 1.5 times, and twice); narrow heads cost those less.
+_FIRST = (1.4, 2.0)
+#: Widths of weights and what they leave of the rate. NVIDIA's guide: most efficient on A100 are multiples of 128 bytes,
+#: 64 elements of 16 bits; below 16 bytes no tensor core can load them as they lie. In between it gives no figures: two
+#: published runs that differ in little but the width (14,400 and 13,824 over 8 devices, see the benchmark's page) do.
+_ALIGNED = ((64, 1.0), (32, 0.92), (16, 0.82), (8, 0.72), (1, 0.45))
+
+
+@lru_cache(maxsize=4096)
+def aligned(*widths: float) -> float:
+    """The share of its rate that a multiplication keeps with weights of these widths; uneven parts are padded."""
+    return min(next((kept for step, kept in _ALIGNED if width % step == 0), 1.0) for width in widths)
+
 
 @lru_cache(maxsize=65536)
 def filled_share(m: int, n: int, k: int, units: int) -> float:
@@ -51,4 +65,6 @@ def attention_share(platform: Platform, kind: str, head_dim: int, context: float
     """Share of the 16-bit peak that fused attention reaches: less in narrow heads and short sequences."""
     shares = platform.attention3 if kind == "flash3" else platform.attention
     narrow = 1.0 if head_dim >= 96 else 0.80 if head_dim >= 64 else 0.6
+    if kind == "flash1":
+        return shares[1 if backward else 0] / _FIRST[1 if backward else 0] * context / (context + 400)
     return shares[1 if backward else 0] * narrow * context / (context + 400)

@@ -134,7 +134,8 @@ def _platform(
         network=row.network * GB,
         latency=12e-6 if ascend else 6e-6,
         # HCCL holds two buffers of HCCL_BUFFSIZE (200 MB unless set) for each communication domain.
-        channel_bytes=(400 << 20) if ascend else (96 << 20),
+        # NCCL has 4 MiB (NCCL_BUFFSIZE) and what its other protocols need, about 9 MiB, in each of 24 channels.
+        channel_bytes=(400 << 20) if ascend else (216 << 20),
         collectives=row.collectives,
         source=device.source if device else "Google Cloud documentation of TPU versions, 2025",
     )

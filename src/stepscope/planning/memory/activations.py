@@ -33,7 +33,8 @@ def layer_input(shape: ModelShape, layout: Layout) -> float:
 
 def _residual(shape: ModelShape, layout: Layout) -> float:
     """Norms' inputs and outputs, and masks of dropout; replicated over tensor-parallel ranks unless these are split."""
-    width = 12.0 if _eager(layout) else 8.0  # without fusion, norms keep their input in fp32
+    # Without fusion, norms keep their input in fp32.
+    width = 12.0 if _eager(layout) and not shape.half_norms else 8.0
     return (width + (2.0 if shape.dropout else 0.0)) * shape.hidden / layout.split
 
 

@@ -14,12 +14,15 @@ def logits(shape: ModelShape, layout: Layout, stage: Stage) -> float:
 
     Megatron's vocabulary-parallel loss: 16-bit logits and their fp32 copy, in which it works in place: 6 bytes each.
     PyTorch's: the logits, their fp32 copy, the fp32 log-softmax and its gradient: 14; over tensor-parallel ranks (loss
-    parallel) it makes the shifted logits and their exponentials as well: 22.
+    parallel) it makes the shifted logits and their exponentials as well: 22. A fused loss keeps the 16-bit logits and
+    writes their gradient: 4.
     """
     if not stage.last:
         return 0.0
     number = layout.tokens * padded_vocab(shape, layout) / layout.tp
-    if layout.framework in (Framework.FSDP, Framework.TORCHTITAN):
+    if shape.fused_loss:
+        each = 4.0
+    elif layout.framework in (Framework.FSDP, Framework.TORCHTITAN):
         each = 14.0 if layout.tp == 1 else 22.0
     else:
         each = 6.0 if layout.framework is Framework.MEGATRON or layout.tp > 1 else 10.0
@@ -38,8 +41,12 @@ def gathered(shape: ModelShape, layout: Layout, stage: Stage) -> tuple[float, fl
         if layout.zero == 3:
             # stage3_max_live_parameters and the bucket of gradients, as they are unless set.
             return 0.0, 2.0 * min(1e9, mine.total) + 2.0 * min(5e8, mine.total) + 4.0 * mine.largest
-        if layout.zero == 2:
-            return 0.0, 4.0 * min(5e8, mine.total)
+        if layout.zero in (1, 2):
+            # Buckets for reducing gradients and for gathering weights, of 5e8 elements each; a larger tensor, the
+            # embedding's, is a bucket of its own.
+            width = 4.0 if layout.pp > 1 and layout.precision == "bf16" else 2.0
+            vocab = shape.hidden * padded_vocab(shape, layout) / layout.tp if mine.ends else 0.0
+            return 0.0, width * min(max(5e8, vocab), mine.total) + 2.0 * min(5e8, mine.total)
         return 0.0, 0.0
     if layout.framework is Framework.MEGATRON:
         return (0.0, 8.0 * mine.largest) if layout.zero >= 3 else (0.0, 0.0)

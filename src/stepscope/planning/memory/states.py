@@ -81,8 +81,9 @@ def per_parameter(layout: Layout) -> StateBytes:
 
     Megatron-LM: 2 for weights, 4 for gradients, which are summed in fp32, and 12 for the fp32 copy and Adam's moments:
     18, or 6 + 12/d with the distributed optimizer (its documentation of the distributed optimizer; Narayanan et al.
-    2021). DeepSpeed: 2, 2 and 12 (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054, section 3.1). FSDP keeps the fp32
-    weights themselves: 4, 4 and 8. With fp8, Megatron's recipes keep weights as fp8 with their transpose (fp8
+    2021). DeepSpeed: 2, 2 and 12 (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054, section 3.1); its BF16_Optimizer,
+    which pipelines use, 2, 6 and 12 (runtime/bf16_optimizer.py). FSDP keeps the fp32 weights themselves: 4, 4 and 8.
+    With fp8, Megatron's recipes keep weights as fp8 with their transpose (fp8
     parameters of Transformer Engine), and gradients in bf16.
     """
     moments = _MOMENTS[layout.optimizer]
@@ -91,8 +92,13 @@ def per_parameter(layout: Layout) -> StateBytes:
     if layout.framework in (Framework.FSDP, Framework.TORCHTITAN):
         # ReplicaTime without sharding cast with autocast, which keeps 16-bit copies.
         return StateBytes(4 if layout.zero >= 2 else 6, 4, moments)
-    gradients = 4.0 if layout.framework is Framework.MEGATRON and layout.precision != "fp8" else 2.0
-    return StateBytes(2, gradients, 4 + moments)
+    if layout.framework is Framework.DEEPSPEED:
+        # With a pipeline, bf16 gradients are summed in fp32 beside those of the micro-batch, whole on every replica; of
+        # fp16 ones, those that the optimizer works on have an fp32 copy.
+        gradients = 6.0 if layout.precision == "bf16" and layout.pp > 1 else 2.0
+        copied = 4.0 if layout.precision == "fp16" and layout.zero < 3 else 0.0
+        return StateBytes(2, gradients, 4 + moments + copied)
+    return StateBytes(2, 2.0 if layout.precision == "fp8" else 4.0, 4 + moments)
 
 
 def state_parts(shape: ModelShape, layout: Layout, stage: Stage) -> dict[str, float]:

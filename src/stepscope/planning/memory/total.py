@@ -79,6 +79,9 @@ def _stage(shape: ModelShape, layout: Layout, stage: Stage) -> dict[str, float]:
     kept = flying * (
         stage.dense * kept_by_layer(shape, layout, False) + stage.sparse * kept_by_layer(shape, layout, True)
     )
+    if layout.framework is Framework.DEEPSPEED and layout.pp > 1:
+        # Its pipeline keeps what a stage sent on, too; Megatron frees that (runtime/pipe/engine.py).
+        kept += flying * 2.0 * layout.tokens * shape.hidden
     if stage.first:
         # Token numbers (int64), and the embedding's dropout mask.
         kept += flying * layout.tokens * (8.0 + (shape.hidden / layout.split if shape.dropout else 0.0))

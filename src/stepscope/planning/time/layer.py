@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.layout import Framework, Layout, Recompute
-from stepscope.planning.machine.gemm import attention_share, gemm
+from stepscope.planning.machine.gemm import aligned, attention_share, gemm
 from stepscope.planning.machine.platform import Platform
 from stepscope.planning.machine.topology import LinkGroup, all_reduce, all_to_all, gather
 
@@ -97,10 +97,11 @@ def _recomputed_multiplications(shape: ModelShape) -> float:
 
 def _multiplications(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -> None:
     for rows, columns, depth, count in _gemms(shape, layout, sparse):
-        found.forward.gemm += gemm(rows, columns, depth, layout.precision, platform, count)
+        kept = aligned(columns, depth)
+        found.forward.gemm += gemm(rows, columns, depth, layout.precision, platform, count) / kept
         # Gradients of the input and of the weights.
-        found.backward.gemm += gemm(rows, depth, columns, layout.precision, platform, count)
-        found.backward.gemm += gemm(columns, depth, rows, layout.precision, platform, count)
+        found.backward.gemm += gemm(rows, depth, columns, layout.precision, platform, count) / kept
+        found.backward.gemm += gemm(columns, depth, rows, layout.precision, platform, count) / kept
         found.forward.kernels += count
         found.backward.kernels += 2 * count
         if layout.framework is Framework.MEGATRON:
@@ -160,7 +161,8 @@ def _attention(found: LayerTime, shape: ModelShape, layout: Layout, platform: Pl
     elements = layout.tokens * context * heads
     drop = 5.0 if shape.dropout else 0.0
     core = PassTime(kernels=5)
-    math = layout.tokens * context * widths / (half * platform.share("bf16") * 0.6)
+    narrow = aligned(shape.query_width // shape.heads)
+    math = layout.tokens * context * widths / (half * platform.share("bf16") * 0.6 * narrow)
     core.attention = max(math, 4.0 * elements / platform.memory_bandwidth)
     core.elementwise = (4.0 + drop) * elements / platform.memory_bandwidth
     found.forward.attention += core.attention
@@ -186,7 +188,7 @@ def _elementwise(found: LayerTime, shape: ModelShape, layout: Layout, platform: 
     stream = shape.hidden / layout.split
     wide = shape.active_experts * shape.expert_ffn + shape.shared_ffn if sparse else shape.ffn
     inner = wide / layout.tp
-    turned = (shape.query_width + shape.kv_width) / layout.tp if not shape.positions else 0.0
+    turned = (shape.query_width + shape.kv_width) / layout.tp if shape.rotary else 0.0
     drop = 1.0 if shape.dropout else 0.0
     eager = not layout.compiled and layout.framework is not Framework.MEGATRON
     # Bytes per token: two norms (read, write), two residual sums (read two, write one, masks), the activation.
@@ -194,10 +196,12 @@ def _elementwise(found: LayerTime, shape: ModelShape, layout: Layout, platform: 
     backward = stream * (2 * 8 + 2 * (4 + drop)) + inner * (10 if shape.gated else 6) + 4 * turned
     forward_kernels, backward_kernels = 8.0, 10.0
     if eager:
-        # Norms in fp32 step by step, positions as fp32 complex numbers, an activation apart from its gate.
-        forward += stream * 2 * 20 + inner * (4 if shape.gated else 2) + 16 * turned
-        backward += stream * 2 * 24 + inner * (6 if shape.gated else 2) + 20 * turned
-        forward_kernels, backward_kernels = 32.0, 45.0
+        # RMSNorm in fp32 step by step; LayerNorm is one kernel, which autocast lets write fp32 that is converted back.
+        # Positions as fp32 complex numbers, an activation apart from its gate.
+        norms = (0, 0) if shape.half_norms else (8, 8) if shape.layer_norm else (20, 24)
+        forward += stream * 2 * norms[0] + inner * (4 if shape.gated else 0) + 16 * turned
+        backward += stream * 2 * norms[1] + inner * (6 if shape.gated else 0) + 20 * turned
+        forward_kernels, backward_kernels = (20.0, 28.0) if shape.layer_norm else (32.0, 45.0)
     if layout.precision == "fp8":
         # Inputs of multiplications are converted, and transposed for the backward pass: read 2, write 1 + 1.
         cast = (2 * stream * layout.split + inner + shape.value_width / layout.tp) * 4

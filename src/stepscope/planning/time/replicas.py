@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.layout import Framework, Layout
@@ -28,6 +29,12 @@ class ReplicaTime:
     moved: float
 
 
+#: Bytes per parameter and micro-batch that FSDP moves to and from its buffers. FSDP2 copies gathered weights out of the
+#: buffer, forward and backward (2 x (2 + 2)), and gradients into one in fp32 (2 + 4); FSDP1 joins gradients (2 + 2),
+#: widens (2 + 4) and divides them (4 + 4).
+_COPIED: Final = 14.0
+
+
 def replicas(
     shape: ModelShape, layout: Layout, platform: Platform, stage: Stage, forward: float, backward: float
 ) -> ReplicaTime:
@@ -39,6 +46,7 @@ def replicas(
     group = LinkGroup.of(layout.sharded_over, layout.tp, platform)
     expert_group = LinkGroup.of(expert_shards(layout), layout.tp * layout.ep, platform)
     fp32 = layout.framework in (Framework.MEGATRON, Framework.FSDP, Framework.TORCHTITAN) or layout.precision == "fp32"
+    fp32 = fp32 or (layout.precision == "bf16" and layout.pp > 1)
     width = 4.0 if fp32 else 2.0
     if layout.zero >= 3 or (layout.zero == 2 and layout.framework in (Framework.FSDP, Framework.TORCHTITAN)):
         numbers, groups = (mine.common, mine.experts), (group, expert_group)
@@ -53,7 +61,8 @@ def replicas(
     if layout.shards and ranks > layout.sharded_over:
         outer = LinkGroup.of(ranks // layout.sharded_over, layout.tp * layout.sharded_over, platform)
         reduced += all_reduce(width * mine.total / layout.sharded_over, outer, platform)
-    if not layout.overlap:
+    if not layout.overlap or (layout.framework is Framework.DEEPSPEED and layout.pp > 1):
+        # DeepSpeed's pipeline reduces gradients after its last micro-batch.
         return ReplicaTime(reduced + weights, 0.0, reduced + weights)
     # Gradients overlap with the last micro-batch's backward pass but for the last bucket, weights with the forward
     # pass of the next step's first one.
@@ -91,12 +100,13 @@ def _sharded(
         # as long as ranks are many. Four matrices per layer, three times; 24 us per hop on an A100 cluster.
         hops = 12 * layers * (groups[0].size - 1) * 4 * platform.latency if groups[0].across else 0.0
         return ReplicaTime(passes * hops + max(0.0, moved - passes * (forward + backward)), CONTENTION * moved, moved)
+    copied = passes * _COPIED * sum(numbers) / platform.memory_bandwidth
     if not layout.overlap:
-        return ReplicaTime(moved, 0.0, moved)
+        return ReplicaTime(moved + copied, 0.0, moved)
     # The first gather and the last reduction have nothing beside them.
     edges = passes * (weights + grads) * 0.04
     exposed = passes * (max(0.0, weights - forward) + max(0.0, again * weights + grads - backward)) + edges
-    return ReplicaTime(exposed, CONTENTION * max(0.0, moved - exposed), moved)
+    return ReplicaTime(exposed + copied, CONTENTION * max(0.0, moved - exposed), moved)
 
 
 def optimizer(shape: ModelShape, layout: Layout, platform: Platform, stage: Stage) -> float:
