@@ -9,8 +9,9 @@ import json
 import sys
 from pathlib import Path
 
-from bench.plan.page import page
+from bench.plan.page import page, second_page
 from bench.plan.rows import asked
+from bench.plan.second import second_set
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,9 +20,11 @@ def main() -> None:
     """Judge every row and write the page."""
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT.parent / "shared" / "reference" / "planner-published.json"
     rows = [asked(row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
-    text = page(rows)
+    further = [asked(row) for row in second_set()]
+    text = page(rows, further)
     (ROOT / "docs" / "plan-benchmark.md").write_text(text, encoding="utf-8")
-    print(text.split("\n## ")[0])
+    (ROOT / "docs" / "plan-benchmark-second.md").write_text(second_page(further), encoding="utf-8")
+    print("\n## ".join(text.split("\n## ")[:2]))
 
 
 if __name__ == "__main__":

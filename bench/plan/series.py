@@ -20,6 +20,8 @@ def by_series(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def name_of(row: Row) -> str:
     """The series of a row."""
+    if row.row.get("series"):
+        return str(row.row["series"])
     short = row.source.split(",")[0].split("(")[0].strip()
     if row.row.get("zero") == 3 and "2104.04473" in row.source:
         return f"{short}, ZeRO-3"
