@@ -7,28 +7,25 @@ browser is the one that tests use, without a GPU.
 from __future__ import annotations
 
 import argparse
-import json
-import random
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 from bench.inputs import OUT
-from bench.page import image_times, start
+from bench.page import asking, image_times, start
+from bench.page.quantiles import quantiles
 from bench.page.repeated import repeat
 from stepscope import demo
 from stepscope.ingest import Options, open_trace
 from stepscope.web.tiles.saved import FOLDER
 
 _TESTS = Path(__file__).resolve().parents[2] / "tests"
+_DEVICES = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && !stepscopeTimeline.store.hurries"
 _READY = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && stepscopeTimeline.store.pending === 0"
 #: Moves the window a little with each image, and says how long images took and what drawing took of it, ms.
 _PAN = """
@@ -54,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__)
     parser.add_argument("recording", type=Path, nargs="?", help="default: that of the demo")
     parser.add_argument("--events", type=int, default=10_000_000)
-    parser.add_argument("--requests", type=int, default=300, help="requests for tiles at random places and zooms")
+    parser.add_argument("--requests", type=int, default=300, help="requests of each kind")
     options = parser.parse_args()
     cache = OUT / f"page-{options.events}"
     with demo.recording() if options.recording is None else nullcontext(options.recording) as recording:
@@ -87,7 +84,8 @@ def _measured(store: Path, requests: int) -> dict[str, str]:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         found = _in_browser(address)
-        found["tile requests at random places and zooms, median and p95"] = _quantiles(_asked(address, requests))
+        for what, took in asking.measured(store, address, requests):
+            found[what] = took
         found["memory of the server, of which files mapped into it"] = _memory(server.pid)
         return found
     finally:
@@ -107,6 +105,8 @@ def _in_browser(address: str) -> dict[str, str]:
     ):
         since = time.perf_counter()
         page = running.page(address + "#/timeline", 1280, "light", 800)
+        page.eventually(_DEVICES, 600)
+        devices: float = page.run("performance.now()")
         page.eventually(_READY, 600)
         first = time.perf_counter() - since
         whole: float = page.run("performance.now()")
@@ -116,33 +116,15 @@ def _in_browser(address: str) -> dict[str, str]:
         heap = page.run("performance.memory.usedJSHeapSize")
     gaps, paints = moved["gaps"], moved["paints"]
     return {
-        "until the first view is whole, with the start of the page": f"{first:.2f} s",
-        "of which since the page was asked for": f"{whole / 1000:.2f} s",
-        f"images while the window moves, median and p95 ({moved['drawn']:,} rectangles)": _quantiles(gaps),
-        "of which drawing, median and p95": _quantiles(paints),
-        "processor time of the page's thread for an image, median and p95": _quantiles(processor),
+        "until the first view has steps, devices and counters, since the page was asked for": f"{devices / 1000:.2f} s",
+        "until it is whole, with time by cause and all threads": f"{whole / 1000:.2f} s",
+        "the same with the start of the page in the browser": f"{first:.2f} s",
+        "rectangles that an image draws": f"{moved['drawn']:,}",
+        "images while the window moves, median and p95": quantiles(gaps),
+        "of which drawing, median and p95": quantiles(paints),
+        "processor time of the page's thread for an image, median and p95": quantiles(processor),
         "memory of the page's script": f"{heap / 1e6:.0f} MB",
     }
-
-
-def _asked(address: str, number: int) -> list[float]:
-    base, query = address.split("?")
-    info = json.load(urlopen(f"{base}api/timeline?{query}"))
-    tracks = [track["index"] for track in info["tracks"] if track["form"] != "shares"][:24]
-    listed, length = ",".join(map(str, tracks)), info["last"] - info["first"]
-    chance, took = random.Random(1), []
-    for _ in range(number):
-        level = chance.randint(8, max(8, length.bit_length() - info["tile_bits"]))
-        tile = chance.randint(info["first"], info["last"]) >> level + info["tile_bits"]
-        since = time.perf_counter()
-        urlopen(f"{base}api/timeline/tiles?{query}&level={level}&tile={tile}&tracks={listed}").read()
-        took.append(1000 * (time.perf_counter() - since))
-    return took
-
-
-def _quantiles(values: Sequence[float]) -> str:
-    cuts = statistics.quantiles(values, n=20)
-    return f"{statistics.median(values):.1f} ms, {cuts[18]:.1f} ms"
 
 
 def _memory(pid: int) -> str:

@@ -139,6 +139,30 @@ def test_search_goes_on_from_where_it_was(client: TestClient) -> None:
     assert client.get("/api/timeline/search?text=c").status_code == 422
 
 
+def test_a_row_leads_to_the_longest_event_that_it_sums_up() -> None:
+    facts = Facts()
+    facts.step(1, 0, 1_000)
+    facts.step(2, 1_000, 2_000)
+    for ts, dur in ((0, 50), (100, 80), (1_000, 60), (1_200, 80)):
+        facts.host("op", "aten::mm", ts, dur)
+    facts.host("python", "nn.Module: Block_0", 300, 40)
+    facts.kernel("Memcpy HtoD", 400, 30, launch=(390, 5), kind="copy")
+    client = TestClient(create_app(facts.trace(), None), base_url="http://localhost")
+
+    def start(query: str) -> Any:
+        return asked(client, f"/longest?rank=0&{query}")["start"]
+
+    assert start("table=operators&name=aten::mm") == 100
+    assert start("table=operators&name=aten::mm&step=2") == 1_200
+    assert start("table=operators&name=aten::mm&dur=50") == 0
+    assert start("table=operators&name=aten::mm&from=900&to=1100") == 1_000
+    assert start("table=modules&name=Block_0") == 300
+    assert start("table=copies&name=unknown") == 400
+    answer = client.get("/api/timeline/longest?rank=0&table=operators&name=aten::add")
+    assert answer.status_code == 422
+    assert answer.json()["error"] == "rank 0 has no event called aten::add"
+
+
 def test_a_range_has_a_budget_that_adds_up_and_tables(client: TestClient) -> None:
     [device] = asked(client, "/range?rank=0&from=4000&to=20000")["devices"]
     parts = dict(device["parts"])

@@ -1,5 +1,7 @@
 import { duration, visible } from "../components/format";
 import { TablePanel, useTable } from "../components/TablePanel";
+import { Go } from "../components/Go";
+import { rowPlace } from "../components/rowPlace";
 import type { Table } from "../data/types";
 
 /** Kernels that are drawn: those that take longest. */
@@ -43,7 +45,7 @@ function Drawn({ table }: { table: Table }) {
             const told = `${duration(low)} to ${duration(high)}, median ${duration(middle)}`;
             return (
               <tr>
-                <th scope="row" title={name}>{brief(name)}</th>
+                <th scope="row" title={name}>{brief(name)}<Go place={rowPlace(table.columns, row, { table: "operator_ranks" })} of={brief(name)} /></th>
                 <td>
                   <svg width={WIDTH} height={HEIGHT} role="img" aria-label={told} stroke="currentColor" fill="none">
                     <path d={`M${place(low)},${HEIGHT / 2}H${place(high)}`} />

@@ -1,5 +1,7 @@
 import { percent, quantity, visible } from "../components/format";
 import { TablePanel, useTable } from "../components/TablePanel";
+import { Go } from "../components/Go";
+import { rowPlace } from "../components/rowPlace";
 import type { Table } from "../data/types";
 
 /** Links that are drawn, the slowest of their like. */
@@ -42,7 +44,7 @@ function Drawn({ table }: { table: Table }) {
             if (row[at["between"]!] !== "pair") kind.push(quantity(row[at["bytes"]!] as number | null, "bytes"));
             return (
               <tr>
-                <th scope="row">{row[at["between"]!] === "pair" && Array.isArray(ranks) ? ranks.join(" → ") : `ranks ${listed(ranks)}`}</th>
+                <th scope="row">{row[at["between"]!] === "pair" && Array.isArray(ranks) ? ranks.join(" → ") : `ranks ${listed(ranks)}`}<Go place={rowPlace(table.columns, row, { table: "slow_links" })} of={`ranks ${listed(ranks)}`} /></th>
                 <td>{kind.join(", ")}</td>
                 <td>{slow ? <span class="longer">yes</span> : "no"}</td>
                 <td class="n">{quantity(row[at["bandwidth"]!] as number | null, "bytes/s")}</td>

@@ -3,6 +3,8 @@ import { Share } from "../components/Blocks";
 import { PARTS } from "../components/Budget";
 import { duration, NONE } from "../components/format";
 import { TablePanel, useTable } from "../components/TablePanel";
+import { Go } from "../components/Go";
+import { rowPlace } from "../components/rowPlace";
 import type { Table } from "../data/types";
 
 /** Ranks that are drawn, those that others wait for most. */
@@ -43,7 +45,7 @@ function Drawn({ table }: { table: Table }) {
             const ratio = row[at["compute_ratio"]!];
             return (
               <tr>
-                <th scope="row">{String(row[at["rank"]!])}</th>
+                <th scope="row">{String(row[at["rank"]!])}<Go place={rowPlace(table.columns, row, { table: "slow_ranks" })} of={`rank ${row[at["rank"]!]}`} /></th>
                 {hosts ? <td>{String(row[at["host"]!] ?? NONE)}</td> : null}
                 <td>{slow ? <span class="longer">{String(row[at["reason"]!] ?? "yes")}</span> : "no"}</td>
                 <td class="n">{duration(row[at["caused_ns"]!] as number | null)}</td>

@@ -1,6 +1,9 @@
-import type { BarsBlock } from "../data/types";
+import type { BarsBlock, Table } from "../data/types";
 import { BarSplit } from "./BarSplit";
 import { duration, percent } from "./format";
+import { Go } from "./Go";
+import { rowPlace, type RowPlace } from "./rowPlace";
+import { useTable } from "./TablePanel";
 
 export const PARTS = ["compute", "exposed communication", "exposed copy", "idle"] as const;
 
@@ -8,6 +11,8 @@ export const PARTS = ["compute", "exposed communication", "exposed copy", "idle"
 export function Budget({ rows }: { rows: BarsBlock["rows"] }) {
   const used = PARTS.flatMap((name, i) => (rows.some((row) => row.parts[i]) ? [{ name, i }] : []));
   const longest = Math.max(1, ...rows.map((row) => row.total));
+  const { table } = useTable(rows.some((row) => /\d/.test(row.label)) ? "step_budget" : null);
+  const placeOf = (row: BarsBlock["rows"][number]) => (table ? stepPlace(table, row) : null);
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label="Step budget">
       <table class="grid budget">
@@ -22,7 +27,7 @@ export function Budget({ rows }: { rows: BarsBlock["rows"] }) {
         <tbody>
           {rows.map((row) => (
             <tr>
-              <th scope="row">{row.label}</th>
+              <th scope="row">{row.label}<Go place={placeOf(row)} of={row.label} /></th>
               <td class="n">{duration(row.total)}</td>
               <td><BarSplit parts={row.parts} names={PARTS} longest={longest} /></td>
               {used.map(({ i }) => <td class="n">{percent(row.total ? (row.parts[i] ?? 0) / row.total : 0)}</td>)}
@@ -32,4 +37,13 @@ export function Budget({ rows }: { rows: BarsBlock["rows"] }) {
       </table>
     </div>
   );
+}
+
+/** The place of the step that a bar is of; none for means. */
+function stepPlace(table: Table, { label, total }: BarsBlock["rows"][number]): RowPlace | null {
+  const at = (name: string) => table.columns.findIndex((column) => column.name === name);
+  const [step, shown, ns] = [at("step"), at("number"), at("total_ns")];
+  const numbers = label.match(/\d+/g)?.map(Number) ?? [];
+  const found = table.rows.find((row) => row[step] !== null && row[ns] === total && numbers.includes(Number(row[shown] ?? row[step])));
+  return found ? rowPlace(table.columns, found, { table: "step_budget" }) : null;
 }

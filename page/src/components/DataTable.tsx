@@ -4,6 +4,8 @@ import type { ComponentChildren } from "preact";
 import type { Column, Table, Value } from "../data/types";
 import { headingOf, isNumeric, scaleOf, visible, type Scale } from "./format";
 import { Breaking, coded, Stack } from "./Words";
+import { Go } from "./Go";
+import type { RowPlace } from "./rowPlace";
 import { copy, download, separated } from "./taking";
 
 export interface DataTableProps {
@@ -17,6 +19,8 @@ export interface DataTableProps {
   where?: Readonly<Record<string, Value>>;
   /** What a cell shows instead of its text, such as a link; undefined for its text. */
   cell?: (column: Column, value: Value, text: string, row: readonly Value[]) => ComponentChildren | undefined;
+  /** Where a row leads; null for a row without a place. */
+  place?: (row: readonly Value[]) => RowPlace | null;
   /** Rows shown before the reader asks for more. */
   most?: number;
   /** Columns of times that are written in one unit, so that they compare. */
@@ -24,7 +28,7 @@ export interface DataTableProps {
 }
 
 /** A table that sorts, filters, explains its columns, and can be copied or downloaded. */
-export function DataTable({ name, table, columns, sort, where, cell, most = 100, alike }: DataTableProps) {
+export function DataTable({ name, table, columns, sort, where, cell, place, most = 100, alike }: DataTableProps) {
   const id = useId();
   const every = useSignal(false);
   const by = useSignal({ column: sort ?? "", down: true });
@@ -39,6 +43,8 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100,
   const scales = useMemo(() => scalesOf(table.columns, matching, alike), [table, matching]);
   const rows = sorted(filtered(matching, filter.value), table.columns, by.value);
   const shown = rows.slice(0, limit.value);
+  const places = place ? shown.map(place) : [];
+  const leads = places.some((one) => one !== null);
   const text = () => separated(chosen.map((column) => column.name), rows.map((row) => chosen.map((c) => row[at(table, c)] ?? null)));
   return (
     <section class="table" aria-label={name}>
@@ -65,11 +71,12 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100,
       <div class="scroll" tabIndex={0} role="group" aria-label={`${name}, scrollable`}>
         <table>
           <thead>
-            <tr>{chosen.map((column) => <Head key={column.name} column={column} scale={scales.get(column.name)} by={by} />)}</tr>
+            <tr>{leads ? <td /> : null}{chosen.map((column) => <Head key={column.name} column={column} scale={scales.get(column.name)} by={by} />)}</tr>
           </thead>
           <tbody>
-            {shown.map((row) => (
+            {shown.map((row, y) => (
               <tr>
+                {leads ? <td class="go"><Go place={places[y]} of={visible(String(row[at(table, chosen[0]!)] ?? ""))} /></td> : null}
                 {chosen.map((column, i) => {
                   const value = row[at(table, column)] ?? null;
                   const short = NAMED.has(column.name) && typeof value === "string" ? cut(table.short?.[value] ?? value, value) : undefined;

@@ -1,10 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { colour, dark } from "../shell/theme";
+import { Go } from "./Go";
+import type { RowPlace } from "./rowPlace";
 import { duration, percent, visible } from "./format";
 
 export interface Frames {
   names: string[];
+  /** Names in full of those that are shown without their parameters. */
+  whole?: Record<string, string>;
   name: number[];
   parent: number[];
   self_ns: number[];
@@ -22,7 +26,7 @@ interface Placed {
 const ROW = 20;
 
 /** Stacks, outermost above: widths are times. A click or Enter fills the width with a frame; Escape shows all again. */
-export function FlameGraph({ frames, title }: { frames: Frames; title: string }) {
+export function FlameGraph({ frames, title, place: placeOf }: { frames: Frames; title: string; place: (name: string) => RowPlace | null }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useSignal(1000);
   const root = useSignal(-1);
@@ -97,6 +101,7 @@ export function FlameGraph({ frames, title }: { frames: Frames; title: string })
         <label><span class="hidden">Find a frame</span><input type="search" placeholder="Find a frame" value={words.value} onInput={(event) => (words.value = event.currentTarget.value)} /></label>
         <button type="button" disabled={root.value < 0} onClick={() => (root.value = -1)}>Show all</button>
         <span class="aside" aria-live="polite">{said}</span>
+        {chosen.value < 0 ? null : <Go place={placeOf(frames.names[frames.name[chosen.value]!] ?? "")} of={visible(frames.names[frames.name[chosen.value]!] ?? "")} />}
       </div>
       <div class="canvas">
         <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${title}; arrow keys go from frame to frame, Enter enlarges, Escape shows all; the table below has the same`}

@@ -12,13 +12,15 @@ interface HeatProps {
   /** The value without colour; if not given, the least one, but no more than four fifths of the greatest: what hardly
    * differs hardly looks different. */
   from?: number;
+  /** Goes where a field leads, by a click or Enter. */
+  choose?: (row: number, column: number) => void;
 }
 
 const SIZE = 26;
 const MARGIN = 64;
 
 /** A value for each pair as a coloured field; the one under the pointer, or chosen by arrow keys, is said below. */
-export function Heat({ title, rows, columns, rowName, columnName, value, write, from }: HeatProps) {
+export function Heat({ title, rows, columns, rowName, columnName, value, write, from, choose }: HeatProps) {
   const at = useSignal<[number, number] | null>(null);
   const all = rows.flatMap((_, y) => columns.flatMap((__, x) => value(y, x) ?? []));
   const high = Math.max(...all, 1e-12);
@@ -32,6 +34,7 @@ export function Heat({ title, rows, columns, rowName, columnName, value, write, 
     return `${rowName} ${rows[y]}, ${columnName} ${columns[x]}: ${found === null ? NONE : write(found)}`;
   };
   const move = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && choose && at.value) choose(...at.value);
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (!step) return;
     event.preventDefault();
@@ -41,7 +44,7 @@ export function Heat({ title, rows, columns, rowName, columnName, value, write, 
   return (
     <figure class="heat">
       <figcaption>{title}</figcaption>
-      <div class="scroll" tabIndex={0} role="group" aria-label={`${title}; arrow keys choose a field`} onKeyDown={move}>
+      <div class="scroll" tabIndex={0} role="group" aria-label={`${title}; arrow keys choose a field${choose ? ", Enter goes there" : ""}`} onKeyDown={move}>
         <svg width={MARGIN + wide * columns.length + 8} height={30 + tall * rows.length} role="img" aria-label={`${title}: ${rows.length} × ${columns.length}`}>
           {columns.map((name, x) => (x % skipX ? null : <text x={MARGIN + wide * (x + 0.5)} y="16" text-anchor="middle">{name}</text>))}
           {rows.map((name, y) => (y % skipY ? null : <text x={MARGIN - 8} y={24 + tall * (y + 0.5) + 4} text-anchor="end">{name}</text>))}
@@ -55,6 +58,7 @@ export function Heat({ title, rows, columns, rowName, columnName, value, write, 
                   class={`${found === null ? "none" : ""}${chosen ? " chosen" : ""}`}
                   style={found === null ? {} : { fillOpacity: 0.08 + (0.92 * (found - low)) / (high - low) }}
                   onPointerEnter={() => (at.value = [y, x])}
+                  onClick={() => choose?.(y, x)}
                 />
               );
             }),

@@ -4,6 +4,7 @@ import { getTable, Refused } from "../data/client";
 import type { Report, Table } from "../data/types";
 import { DataTable, type DataTableProps } from "./DataTable";
 import { Failure } from "./Failure";
+import { rowPlace } from "./rowPlace";
 
 /** A table of the report, or null until it is there; an error is a sentence. Null for a name asks for none. */
 export function useTable(name: string | null): { table: Table | null; error: Refused | null } {
@@ -35,7 +36,7 @@ export function TablePanel({ name, ...rest }: { name: string } & Shown) {
   const left = (table.count ?? table.rows.length) - table.rows.length;
   return (
     <>
-      <DataTable key={name} name={name} table={table} {...rest} />
+      <DataTable key={name} name={name} table={table} place={(row) => rowPlace(table.columns, row, { table: name, ...(typeof rest.where?.["rank"] === "number" ? { rank: rest.where["rank"] } : {}) })} {...rest} />
       {left > 0 ? <p class="aside">{left.toLocaleString("en-US")} more rows are not in this file: open the recording with stepscope view.</p> : null}
     </>
   );

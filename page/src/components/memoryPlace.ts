@@ -27,9 +27,9 @@ export function memoryPlace({ table, where }: EvidenceRow, rank: number): { href
   return { href: href("memory", { rank: Number(where["rank"] ?? rank), tab, table, where: JSON.stringify(where) }), words };
 }
 
-/** A moment on a device, null for the host's memory. */
+/** A moment on a device, null for the host's memory; undefined for whichever device there is. */
 export interface Moment {
-  device: number | null;
+  device: number | null | undefined;
   ts: number;
 }
 

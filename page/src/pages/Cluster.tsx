@@ -10,6 +10,7 @@ import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import { Prose } from "../components/Words";
 import type { Table } from "../data/types";
+import { href } from "../shell/router";
 import type { PageProps } from "./registry";
 
 const MEASURES = {
@@ -66,16 +67,18 @@ function StepsOfRanks({ ranks }: { ranks: number }) {
       <p class="aside">{ranks} ranks. In a job that communicates, all ranks take as long: the late one computes where others wait.</p>
       {grid && grid.steps.length ? (
         <Heat title={`${MEASURES[measure.value]} of ranks by step`} rows={grid.ranks} columns={grid.steps} rowName="rank" columnName="step"
-          value={(y, x) => grid.cells.get(`${grid.ranks[y]} ${grid.steps[x]}`) ?? null} write={duration} />
+          value={(y, x) => grid.cells.get(`${grid.ranks[y]} ${grid.steps[x]}`) ?? null} write={duration}
+          choose={(y, x) => { const { rank, step } = grid.of.get(`${grid.ranks[y]} ${grid.steps[x]}`) ?? {}; if (step !== undefined) location.hash = href("timeline", { rank, step }); }} />
       ) : null}
       <TablePanel name="step_budget" columns={["rank", "device", "number", "role", "total_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns", "comm_ns"]} />
     </>
   );
 }
 
-function stepsOf(table: Table, measure: string): { ranks: number[]; steps: (number | string)[]; cells: Map<string, number> } {
+function stepsOf(table: Table, measure: string): { ranks: number[]; steps: (number | string)[]; cells: Map<string, number>; of: Map<string, { rank: number; step: number }> } {
   const at = Object.fromEntries(table.columns.map((column, i) => [column.name, i]));
   const cells = new Map<string, number>();
+  const of = new Map<string, { rank: number; step: number }>();
   const [ranks, steps] = [new Set<number>(), new Set<number>()];
   for (const row of table.rows) {
     const step = row[at["number"]!] ?? row[at["step"]!];
@@ -83,7 +86,8 @@ function stepsOf(table: Table, measure: string): { ranks: number[]; steps: (numb
     const rank = Number(row[at["rank"]!]);
     ranks.add(rank);
     steps.add(step);
+    of.set(`${rank} ${step}`, { rank, step: Number(row[at["step"]!]) });
     cells.set(`${rank} ${step}`, Math.max(cells.get(`${rank} ${step}`) ?? 0, Number(row[at[measure]!] ?? 0)));
   }
-  return { ranks: [...ranks].sort((a, b) => a - b), steps: [...steps].sort((a, b) => a - b), cells };
+  return { ranks: [...ranks].sort((a, b) => a - b), steps: [...steps].sort((a, b) => a - b), cells, of };
 }

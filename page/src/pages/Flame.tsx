@@ -3,6 +3,7 @@ import { DataTable } from "../components/DataTable";
 import { Failure } from "../components/Failure";
 import { FlameGraph, type Frames } from "../components/FlameGraph";
 import { RankPicker, rankOf } from "../components/RankPicker";
+import { rowPlace, type RowPlace } from "../components/rowPlace";
 import { has } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import { useAnswer } from "../components/useAnswer";
@@ -26,6 +27,7 @@ export function Flame({ report, params }: PageProps) {
   );
 }
 
+const NAME: Column[] = [{ name: "name", type: "string", unit: "", description: "" }];
 const COLUMNS: Column[] = [
   { name: "name", type: "string", unit: "", description: "Frame: Python function, module, annotation, operator, call or kernel." },
   { name: "total_ns", type: "int64", unit: "ns", description: "Time of the frame with all below it; of one that calls itself, the outer one's." },
@@ -41,10 +43,15 @@ function Graph({ time, rank }: { time: string; rank: number }) {
   if (!found.name.length) return <p class="aside">Nothing of this is recorded.</p>;
   return (
     <>
-      <FlameGraph frames={found} title={`${time === "host" ? "Host" : "Device"} time by stack`} />
-      <DataTable name="frames" table={{ columns: COLUMNS, rows, description: "" }} sort="self_ns" />
+      <FlameGraph frames={found} title={`${time === "host" ? "Host" : "Device"} time by stack`} place={(name) => framePlace(found, name, rank)} />
+      <DataTable name="frames" table={{ columns: COLUMNS, rows, description: "" }} sort="self_ns" place={(row) => framePlace(found, String(row[0]), rank)} />
     </>
   );
+}
+
+/** The longest event that a frame stands for. */
+function framePlace(frames: Frames, shown: string, rank: number): RowPlace | null {
+  return rowPlace(NAME, [frames.whole?.[shown] ?? shown], { table: "frames", rank });
 }
 
 function summed(frames: Frames): Value[][] {

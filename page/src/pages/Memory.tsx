@@ -76,7 +76,8 @@ function OverTime({ rank, tables, params }: { rank: number; tables: string[]; pa
   const name = where && params.get("table");
   const { table, error } = useTable(name);
   if (name && !table && !error) return <p class="aside" aria-busy="true">loading the moment</p>;
-  const moment = where && table ? momentOf(table, rank, where) : null;
+  const ts = Number(params.get("ts") ?? NaN);
+  const moment = where && table ? momentOf(table, rank, where) : Number.isFinite(ts) ? { ts, device: undefined } : null;
   return <>{tables.map((name) => <TimeCurves key={name} name={name} rank={rank} moment={moment} />)}</>;
 }
 
@@ -86,7 +87,7 @@ function TimeCurves({ name, rank, moment }: { name: string; rank: number; moment
   return (
     <>
       {drawn.map(({ device, times, curves, events }) => (
-        <DeviceCurves key={`${device} ${moment?.ts}`} rank={rank} device={device} times={times} curves={curves} events={events} when={moment?.device === device ? moment.ts : null} />
+        <DeviceCurves key={`${device} ${moment?.ts}`} rank={rank} device={device} times={times} curves={curves} events={events} when={moment && (moment.device === undefined || moment.device === device) ? moment.ts : null} />
       ))}
       <TablePanel name={name} where={{ rank }} most={20} />
     </>

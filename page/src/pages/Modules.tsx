@@ -4,7 +4,9 @@ import { duration, percent, visible } from "../components/format";
 import { RankPicker, rankOf } from "../components/RankPicker";
 import { TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
-import type { Table } from "../data/types";
+import { Go } from "../components/Go";
+import { rowPlace } from "../components/rowPlace";
+import type { Table, Value } from "../data/types";
 import type { PageProps } from "./registry";
 
 interface Node {
@@ -16,6 +18,8 @@ interface Node {
   total: number;
   self: number;
   device: number;
+  /** Its row; of several alike that of the first. */
+  row: readonly Value[];
   backward: number;
   depth: number;
   children: Node[];
@@ -83,6 +87,7 @@ function Tree({ rank }: { rank: number }) {
                   {node.children.length ? (
                     <button type="button" class="fold" aria-expanded={open(node)} onClick={() => turn(node.path)}>{visible(node.name)}{node.alike > 1 ? <small> {node.alike} alike</small> : null}</button>
                   ) : <span class="leaf">{visible(node.name)}</span>}
+                  <Go place={rowPlace(table.columns, node.row, { table: "modules" })} of={visible(node.name)} />
                 </th>
                 <td class="n">{node.count.toLocaleString("en-US")}</td>
                 <td class="n">{duration(node.total)}</td><td class="n">{duration(node.self)}</td>
@@ -108,7 +113,7 @@ function grown(table: Table, rank: number): Node[] {
     nodes.set(String(row[at["path"]!]), {
       path: String(row[at["path"]!]), parent: parent === null || parent === undefined || parent === "" ? null : String(parent),
       name: String(row[at["name"]!]), kind: String(row[at["kind"]!]), count: number("count"), total: number("total_ns"), self: number("self_ns"),
-      device: number("device_ns"), backward: number("backward_ns"), depth: number("depth"), children: [], alike: 1,
+      device: number("device_ns"), row, backward: number("backward_ns"), depth: number("depth"), children: [], alike: 1,
     });
   }
   const roots: Node[] = [];

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Compared } from "../compare/Compared";
 import { Failure } from "../components/Failure";
+import { leadToTimeline } from "../components/rowPlace";
 import { getReport, Refused } from "../data/client";
 import type { ComparisonHead, Progress, Report } from "../data/types";
 import { GROUPS, PAGES } from "../pages/registry";
@@ -30,6 +31,7 @@ export function Shell() {
 }
 
 function Opened({ report }: { report: Report }) {
+  leadToTimeline(report.source.some((one) => one.events > 0));
   return <Frame report={report} title={report.page.title} version={report.version} groups={GROUPS} pages={PAGES.filter((page) => page.available(report))} />;
 }
 

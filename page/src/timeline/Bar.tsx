@@ -16,6 +16,7 @@ export function Bar({ board, find, help }: { board: Board; find: RefObject<HTMLI
   return (
     <div class="tl-bar">
       <Find board={board} input={find} />
+      <Reading board={board} />
       <span class="grow" />
       {offline ? null : (
         <button type="button" aria-pressed={board.path.value !== null} title="What set the steps' length, moment by moment" onClick={() => void board.showPath(board.path.value ? null : (board.selected.value?.rank ?? board.range.value?.rank ?? board.info.ranks[0]?.rank ?? 0))}>Critical path</button>
@@ -30,6 +31,13 @@ export function Bar({ board, find, help }: { board: Board; find: RefObject<HTMLI
       <button type="button" aria-expanded={help.value} onClick={() => (help.value = !help.value)}>Keys</button>
     </div>
   );
+}
+
+/** How many of the tracks in view the server is still making. */
+function Reading({ board }: { board: Board }) {
+  void board.moved.value;
+  const { missing } = board.store;
+  return missing && !offline ? <span class="aside tl-reading" role="status"><progress aria-label="Reading tracks" /> reading {missing} more {missing === 1 ? "track" : "tracks"}</span> : null;
 }
 
 function FlowMenu({ board }: { board: Board }) {

@@ -17,7 +17,7 @@ export function Bottom({ board, report }: { board: Board; report?: Report | unde
           <button type="button" aria-expanded={open === name} aria-controls="tl-panel" onClick={() => (board.bottom.value = open === name ? "" : name)}>{title}</button>
         ))}
         <span class="grow" />
-        <FindingWay board={board} />
+        <FindingWay board={board} report={report} />
       </div>
       <div id="tl-panel" class="tl-panel" tabIndex={0} role="group" aria-label="Panel" hidden={!open}>
         {open === "finding" ? <FindingPanel board={board} report={report} /> : null}

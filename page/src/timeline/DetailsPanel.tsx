@@ -1,6 +1,7 @@
 import { duration, quantity, visible } from "../components/format";
 import type { Value } from "../data/types";
 import type { Board } from "./board";
+import { Back } from "./Back";
 import { moment } from "./ruler";
 import type { Brief } from "./types";
 
@@ -26,6 +27,7 @@ export function DetailsPanel({ board }: { board: Board }) {
         <Links board={board} title="Leads to" events={flows.filter((flow) => flow.source.id === event.id).map((flow) => ({ ...flow.target, what: flow.kind }))} />
         <Links board={board} title="Comes from" events={flows.filter((flow) => flow.target.id === event.id).map((flow) => ({ ...flow.source, what: flow.kind }))} />
         <Links board={board} title="Belongs to" events={found.related} />
+        <Back board={board} rank={event.rank} start={event.start} event={event} name={found.name} />
       </div>
       <div>
         {found.facts.map(({ title, rows }) => (

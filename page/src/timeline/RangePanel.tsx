@@ -3,8 +3,11 @@ import { useEffect } from "preact/hooks";
 import { DataTable } from "../components/DataTable";
 import { Failure } from "../components/Failure";
 import { duration, percent } from "../components/format";
+import { rowPlace, type RowPlace } from "../components/rowPlace";
 import { getJson, Refused } from "../data/client";
+import type { Column, Value } from "../data/types";
 import type { Board } from "./board";
+import { Back } from "./Back";
 import { moment } from "./ruler";
 import { words } from "./Tip";
 import type { RangeBudget, RangeTable } from "./types";
@@ -34,6 +37,7 @@ export function RangePanel({ board }: { board: Board }) {
           <button type="button" onClick={() => { board.range.value = null; board.redraw(); }}>Clear</button>
         </div>
         <Budget key={query} board={board} query={query} />
+        <Back board={board} rank={range.rank} start={range.from} />
       </div>
       <div>
         <div class="tl-actions" role="group" aria-label="Tables of the range">
@@ -42,7 +46,7 @@ export function RangePanel({ board }: { board: Board }) {
           ))}
         </div>
         <p class="aside">Events that touch the range; each counts whole.</p>
-        <Rows key={`${table.value} ${query}`} name={table.value} query={query} />
+        <Rows key={`${table.value} ${query}`} name={table.value} query={query} place={(columns, row) => rowPlace(columns, row, { table: table.value, rank: range.rank, within: [range.from, range.to] })} />
       </div>
     </div>
   );
@@ -94,7 +98,7 @@ function Budget({ board, query }: { board: Board; query: string }) {
   );
 }
 
-function Rows({ name, query }: { name: string; query: string }) {
+function Rows({ name, query, place }: { name: string; query: string; place: (columns: readonly Column[], row: readonly Value[]) => RowPlace | null }) {
   const { value, error } = useAnswer<RangeTable>(`api/timeline/range/${name}?${query}`);
   if (error) return <Failure error={error} />;
   if (!value) return <p class="aside" aria-busy="true">loading the table</p>;
@@ -102,7 +106,7 @@ function Rows({ name, query }: { name: string; query: string }) {
   return (
     <>
       {value.count > value.rows.length ? <p class="aside">The first {value.rows.length} of {value.count.toLocaleString("en-US")} rows.</p> : null}
-      <DataTable name={name} table={value} columns={SHOWN[name] ?? []} sort="total_ns" most={50} />
+      <DataTable name={name} table={value} columns={SHOWN[name] ?? []} sort="total_ns" most={50} place={(row) => place(value.columns, row)} />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Failure } from "../components/Failure";
 import { duration } from "../components/format";
+import { has } from "../components/TablePanel";
 import { getJson, offline, Refused } from "../data/client";
 import type { PageProps } from "../pages/registry";
 import { keep, place } from "../shell/router";
@@ -58,6 +59,7 @@ function Opened({ board, report }: { board: Board; report: PageProps["report"] |
   useEffect(() => {
     if (!report) return;
     board.titles = report.findings.map((one) => one.title);
+    board.tables = new Set(Object.keys(report.tables).filter((name) => has(report, name)));
     // A file that was saved by an earlier version has none.
     getPlaces().then((places) => ((board.places.value = places), board.recognise()), () => undefined);
   }, [board, report]);

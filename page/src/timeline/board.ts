@@ -59,6 +59,8 @@ export class Board {
   onPath: ReadonlySet<number> | null = null;
   /** Titles of the findings, once the report is there. */
   titles: readonly string[] = [];
+  /** Tables that have rows, once the report is there. */
+  tables: ReadonlySet<string> = new Set();
   /** x of the pointer on the canvas; null when it is elsewhere. */
   pointer: number | null = null;
   /** A press on a canvas that goes on; `drag.ts` knows what is in it. */

@@ -1,6 +1,8 @@
 /** The view as an address, and back: times are those of one rank. */
 
+import { getJson, getTable, Refused } from "../data/client";
 import type { Board } from "./board";
+import type { Brief } from "./types";
 
 type Params = Record<string, string | number | undefined>;
 
@@ -54,10 +56,44 @@ export function follow(board: Board, params: URLSearchParams): void {
   } else if (event === null) board.view.set(...board.home());
   if (a !== undefined && b !== undefined) board.select(rank, a + shift, b + shift);
   if (event !== null) void board.choose(rank, event, exact ? "bring up" : from === null ? "fit" : "reveal");
+  if (params.has("longest") || params.has("step")) void arrive(board, rank, params);
   openRank(board, rank);
   const time = board.info.tracks.find((track) => track.rank === rank && track.form === "shares");
   if (time && event === null && params.has("rank") && board.info.ranks.length > 1) board.bringUp(time.index, 0);
   board.redraw();
+}
+
+/** Go to what has to be asked for: the longest event of a name, or a step. */
+async function arrive(board: Board, rank: number, params: URLSearchParams): Promise<void> {
+  try {
+    const name = params.get("longest");
+    if (name === null) {
+      const found = await stepOf(rank, Number(params.get("step")));
+      const shift = board.shiftOf(rank);
+      board.view.fit(found[0] + shift, found[1] + shift, 0.8);
+      board.select(rank, found[0] + shift, found[1] + shift);
+      return;
+    }
+    const query = new URLSearchParams({ rank: String(rank), name, table: params.get("table") ?? "" });
+    for (const key of ["step", "dur"]) if (params.get(key) !== null) query.set(key, params.get(key) as string);
+    const [from, to] = (params.get("in") ?? "").split(",");
+    if (from && to) [["from", from], ["to", to]].forEach(([key, value]) => query.set(key as string, value as string));
+    const found = await getJson<Brief>(`api/timeline/longest?${query}`);
+    await board.choose(rank, found.id, "fit", found);
+  } catch (error) {
+    board.error.value = error instanceof Refused ? error : new Refused(String(error));
+  }
+}
+
+/** From where to where the devices worked on a step, in the rank's own time. */
+async function stepOf(rank: number, step: number): Promise<[number, number]> {
+  const { columns, rows } = await getTable("step_budget");
+  const at = (name: string) => columns.findIndex((column) => column.name === name);
+  const mine = rows.filter((row) => row[at("rank")] === rank && row[at("step")] === step);
+  const of = (name: string) => mine.flatMap((row) => (typeof row[at(name)] === "number" ? [row[at(name)] as number] : []));
+  const [starts, ends] = [of("start_ns"), of("end_ns")];
+  if (!starts.length || !ends.length) throw new Refused(`rank ${rank} has no step ${step} in its budget`);
+  return [Math.min(...starts), Math.max(...ends)];
 }
 
 function openRank(board: Board, rank: number): void {

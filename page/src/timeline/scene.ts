@@ -4,9 +4,9 @@ import { paintEvents, paintLine, paintShares, scaleOf, type Pen } from "./paint"
 import type { Palette } from "./palette";
 import { ruler } from "./ruler";
 import { laneBox, type Row } from "./rows";
-import type { TileStore, Wanted } from "./store";
+import { SLOW, type TileStore, type Wanted } from "./store";
 import type { Tile } from "./tiles";
-import type { Brief, Flow } from "./types";
+import type { Brief, Flow, TrackInfo } from "./types";
 import type { View } from "./view";
 import { quantity } from "../components/format";
 import { fitted } from "./text";
@@ -26,6 +26,13 @@ export interface Overlay {
   search: string;
 }
 
+/** Steps first, then what devices did, counters, their time by cause, and the host with its stacks last. */
+function turnOf({ source, form, part }: TrackInfo): number {
+  if (form === "shares") return SLOW;
+  if (source === "thread") return SLOW + (part === "python" ? 2 : 1);
+  return source === "steps" ? 0 : form === "line" ? 2 : 1;
+}
+
 /** The tiles that a track needs for what is shown: those at the level of the view, and where they are. */
 export function needed(row: Row, view: View, bits: number, lo: number, hi: number): Wanted[] {
   const { track } = row;
@@ -35,7 +42,7 @@ export function needed(row: Row, view: View, bits: number, lo: number, hi: numbe
   const from = Math.floor(Math.max(view.from, lo) / width);
   const to = Math.floor(Math.min(view.to, hi) / width);
   const found: Wanted[] = [];
-  for (let tile = from; tile <= to; tile++) found.push({ track: track.index, level, tile, slow: track.form === "shares" });
+  for (let tile = from; tile <= to; tile++) found.push({ track: track.index, level, tile, turn: turnOf(track) });
   return found;
 }
 

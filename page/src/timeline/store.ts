@@ -13,12 +13,16 @@ export interface Wanted {
   track: number;
   level: number;
   tile: number;
-  /** Whether it takes the server long, so that nothing else should wait for it. */
-  slow: boolean;
+  /** When it is its turn where the server has yet to make it: what is quick and tells most comes first. */
+  turn: number;
 }
+
+/** From this turn on, tracks take the server long to make: they wait until nothing quicker is on its way. */
+export const SLOW = 3;
 
 interface Asking {
   keys: string[];
+  turn: number;
   abort: AbortController;
 }
 
@@ -74,6 +78,16 @@ export class TileStore {
     return this.asking.length + this.wanted.length;
   }
 
+  /** Whether anything quick is on its way. */
+  get hurries(): boolean {
+    return [...this.asking, ...this.wanted].some((one) => one.turn < SLOW);
+  }
+
+  /** Tracks of which nothing has come yet. */
+  get missing(): number {
+    return new Set([...this.asking.flatMap((one) => one.keys.map((key) => Number(key.split("/")[0]))), ...this.wanted.map((one) => one.track)].filter((track) => !this.warm.has(track))).size;
+  }
+
   /** Fetch these, and stop fetching what is no longer among them. */
   want(tiles: Wanted[]): void {
     const keys = new Set(tiles.map((one) => keyOf(one.track, one.level, one.tile)));
@@ -83,13 +97,22 @@ export class TileStore {
       const key = keyOf(one.track, one.level, one.tile);
       return !this.kept.has(key) && !busy.has(key) && !this.failed.has(key);
     });
+    // What the server has at hand comes at once, in the order of the rows; what it has yet to make in turn.
+    const turn = (one: Wanted) => (this.ready(one) ? -1 : one.turn);
+    this.wanted.sort((a, b) => turn(a) - turn(b));
     this.next();
+  }
+
+  /** Whether the server has it at hand. */
+  private ready(one: Wanted): boolean {
+    return this.warm.has(one.track) && !(one.turn >= SLOW && !this.lanes.has(one.track));
   }
 
   private next(): void {
     while (this.asking.length < AT_ONCE && this.wanted.length) {
       const first = this.wanted[0] as Wanted;
-      const quick = (one: Wanted) => this.warm.has(one.track) && !(one.slow && !this.lanes.has(one.track));
+      const quick = (one: Wanted) => this.ready(one);
+      if (!offline && !quick(first) && first.turn >= SLOW && this.asking.some((one) => one.turn < SLOW)) return;
       const alone = offline || !quick(first);
       const together = alone
         ? [first]
@@ -97,12 +120,12 @@ export class TileStore {
             .filter((one) => one.level === first.level && one.tile === first.tile && quick(one))
             .slice(0, TOGETHER);
       this.wanted = this.wanted.filter((one) => !together.includes(one));
-      void this.ask(first.level, first.tile, together.map((one) => one.track));
+      void this.ask(first.level, first.tile, quick(first) ? -1 : first.turn, together.map((one) => one.track));
     }
   }
 
-  private async ask(level: number, tile: number, tracks: number[]): Promise<void> {
-    const mine: Asking = { keys: tracks.map((track) => keyOf(track, level, tile)), abort: new AbortController() };
+  private async ask(level: number, tile: number, turn: number, tracks: number[]): Promise<void> {
+    const mine: Asking = { keys: tracks.map((track) => keyOf(track, level, tile)), turn, abort: new AbortController() };
     this.asking.push(mine);
     const since = performance.now();
     try {

@@ -42,8 +42,9 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
     """The largest frames of a rank's stacks, each after the one it is below.
 
     Returns:
-        `names`, those of kernels without their parameters; and for each frame `name` (its position there), `parent` (-1
-        for none), `self_ns` and `total_ns`. Frames that are left out count in `total_ns` of those around them.
+        `names`, those of kernels without their parameters; `whole`, by such a name the one with them; and for each frame
+        `name` (its position there), `parent` (-1 for none), `self_ns` and `total_ns`. Frames that are left out count in
+        `total_ns` of those around them.
     """
     paths, own = stacks(trace, time)
     from stepscope.model.kernel_names import classify  # slow to import
@@ -64,8 +65,12 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
         above, name_id = paths.frame(number)
         name.append(names.setdefault(name_id, len(names)))
         parents.append(place.get(above, -1))
+    shown = {
+        name_id: classify(known[name_id]).short if known[name_id] in kernels else known[name_id] for name_id in names
+    }
     return {
-        "names": [classify(known[name_id]).short if known[name_id] in kernels else known[name_id] for name_id in names],
+        "names": list(shown.values()),
+        "whole": {name: known[name_id] for name_id, name in shown.items() if name != known[name_id]},
         "name": name,
         "parent": parents,
         "self_ns": [own[number] for number in kept],

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from stepscope.model.errors import UserError
 from stepscope.web.answers import bytes_answer, json_answer
-from stepscope.web.tiles import details, flows, path_track, places, search, selection
+from stepscope.web.tiles import details, flows, longest, path_track, places, search, selection
 from stepscope.web.tiles.at_hand import lanes_at_hand
 from stepscope.web.tiles.common_steps import steps_of
 from stepscope.web.tiles.pyramid import COARSEST
@@ -65,6 +65,13 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         text = request.query_params.get("text", "")
         return search.search(timeline, text, *at, cast("Literal['next', 'previous']", direction))
 
+    def of_row(request: Request) -> Any:
+        given, table = request.query_params, request.query_params.get("table", "")
+        step, dur = (_number(request, name) if name in given else None for name in ("step", "dur"))
+        within = (_number(request, "from"), _number(request, "to")) if "from" in given else None
+        rank, name = _number(request, "rank"), given.get("name", "")
+        return longest.longest(timeline, rank, table, name, step=step, dur=dur, within=within)
+
     def budget(request: Request) -> Any:
         return selection.budget_of(timeline, *_range(request))
 
@@ -83,6 +90,7 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         Route("/api/timeline/event", answering(event)),
         Route("/api/timeline/flows", answering(flow)),
         Route("/api/timeline/search", answering(found)),
+        Route("/api/timeline/longest", answering(of_row)),
         Route("/api/timeline/range", answering(budget)),
         Route("/api/timeline/range/{name}", answering(table)),
     ]

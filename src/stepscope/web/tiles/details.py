@@ -28,6 +28,11 @@ SELECT "group", seq, collective, bytes, dtype, world_size, ranks, transfer_ns FR
     "copy": "SELECT direction, bytes, src_kind, dst_kind FROM copies WHERE event = ?",
     "inputs": 'SELECT shapes, dtypes, strides, "values", sequence, module FROM op_inputs WHERE event = ?',
 }
+#: Categories of the host, whose events are no device work, and of devices, whose events have no inputs.
+_HOST: Final = frozenset(
+    {"step", "annotation", "module", "op", "python", "runtime", "launch", "queue", "gc", "dataloader"}
+)
+_DEVICE: Final = frozenset({"kernel", "collective", "copy", "set"})
 _METRICS_SQL: Final = "SELECT metric, value FROM kernel_metrics WHERE event = ? ORDER BY metric"
 
 
@@ -46,14 +51,15 @@ def details_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
         raise UserError(f"rank {rank} has no event {event}")
     [row] = rows
     around = [("inside", one) for one in timeline.around(rank, event)]
-    stack, related = _stack(trace, event), [*_related(trace, event), *around]
+    works = row["category"] not in _HOST
+    stack, related = _stack(trace, row), [*(_related(trace, event) if works else ()), *around]
     known = briefs(timeline, rank, [event, *(one for _, one in related)])
     return {
         "event": known[event],
         "name": visible(row["name"]),
         "thread": visible(row["thread"] or ""),
         "shift": timeline.axis.shift[rank],
-        "facts": [one for one in (_arguments(row), *_beside(trace, event), _ids(row)) if one["rows"]],
+        "facts": [one for one in (_arguments(row), *_beside(trace, row), _ids(row)) if one["rows"]],
         "related": [{"what": what, **known[one]} for what, one in related if one in known],
         "stack": [visible(line) for line in stack],
     }
@@ -67,11 +73,15 @@ def _arguments(row: dict[str, Any]) -> dict[str, Any]:
     return {"title": "arguments", "rows": [_row(str(name), value) for name, value in found.items()]}
 
 
-def _beside(trace: Trace, event: int) -> list[dict[str, Any]]:
-    found = []
+def _beside(trace: Trace, event_row: dict[str, Any]) -> list[dict[str, Any]]:
+    found, event, category = [], event_row["id"], event_row["category"]
     for title, query in _BESIDE.items():
+        if category in (_DEVICE if title == "inputs" else _HOST):
+            continue
         for row in trace.rows(query, [event])[:1]:
             found.append({"title": title, "rows": [_row(name, value) for name, value in row.items() if _said(value)]})
+    if category in _HOST:
+        return found
     metrics = [_row(row["metric"], row["value"]) for row in trace.rows(_METRICS_SQL, [event])]
     return [*found, {"title": "counters of the device", "rows": metrics}]
 
@@ -96,9 +106,11 @@ def _row(name: str, value: object) -> list[Any]:
     return [visible(name), visible(cut(text, _WIDTH)), ""]
 
 
-def _stack(trace: Trace, event: int) -> list[str]:
+def _stack(trace: Trace, row: dict[str, Any]) -> list[str]:
     """The recorded call stack of an operator."""
-    text = trace.scalar("SELECT stack FROM op_inputs WHERE event = ?", [event])
+    if row["category"] in _DEVICE:
+        return []
+    text = trace.scalar("SELECT stack FROM op_inputs WHERE event = ?", [row["id"]])
     return [] if not text else str(text).split(";")
 
 

@@ -24,6 +24,16 @@ UNION ALL
 SELECT CASE f.kind WHEN 'forward_backward' THEN '{_BACKWARD}' ELSE f.kind END, f.source, f.target, s.ts, t.ts
 FROM flows f JOIN spans s ON s.id = f.source JOIN spans t ON t.id = f.target WHERE f.kind <> 'launch'
 """
+#: Those of one event, without a look at any other: work that it is, launches, or has launched.
+_WORK_SQL: Final = f"""
+SELECT event, launch, op FROM activities
+WHERE (event = $event OR launch = $event OR op = $event) AND launch IS NOT NULL AND launch_ts IS NOT NULL
+ORDER BY launch, event LIMIT {2 * MOST}
+"""
+_OTHERS_SQL: Final = f"""
+SELECT kind, source, target FROM flows WHERE kind <> 'launch' AND (source = $event OR target = $event)
+ORDER BY ALL LIMIT {MOST}
+"""
 
 
 def flows_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
@@ -35,18 +45,19 @@ def flows_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
     Raises:
         UserError: There is no such rank.
     """
-    # From a kernel to its launch's operator, and from an operator to what its launches started.
-    further = f"""
-    WITH flow AS MATERIALIZED ({_FLOWS_SQL}), near AS (SELECT * FROM flow WHERE source = $event OR target = $event)
-    SELECT DISTINCT kind, source, target FROM (
-        SELECT kind, source, target FROM near
-        UNION ALL SELECT f.kind, f.source, f.target FROM flow f JOIN near n
-            ON f.target = n.source AND n.kind = '{_LAUNCHED}' AND f.kind = '{_OPERATOR}' AND n.target = $event
-        UNION ALL SELECT f.kind, f.source, f.target FROM flow f JOIN near n
-            ON f.source = n.target AND n.kind = '{_OPERATOR}' AND f.kind = '{_LAUNCHED}' AND n.source = $event
-    ) LIMIT {MOST}
-    """
-    return _drawn(timeline, rank, timeline.trace_of(rank).rows(further, {"event": event}))
+    trace = timeline.trace_of(rank)
+    found: dict[tuple[str, int, int], None] = {}  # each once, in this order
+    for row in trace.rows(_WORK_SQL, {"event": event}):
+        launch, op = row["launch"], row["op"]
+        # From a kernel to its launch's operator, and from an operator to what its launches started.
+        found[_LAUNCHED, launch, row["event"]] = None
+        if op is not None and op != launch:
+            found[_OPERATOR, op, launch] = None
+    for row in trace.rows(_OTHERS_SQL, {"event": event}):
+        kind = _BACKWARD if row["kind"] == "forward_backward" else row["kind"]
+        found[kind, row["source"], row["target"]] = None
+    rows = [{"kind": kind, "source": source, "target": target} for kind, source, target in list(found)[:MOST]]
+    return _drawn(timeline, rank, rows)
 
 
 def flows_within(timeline: Timeline, rank: int, lo: int, hi: int) -> dict[str, Any]:

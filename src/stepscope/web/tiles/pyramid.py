@@ -83,14 +83,24 @@ class Pyramid:
         lanes = events.lanes
         entries = TrackEntries.alone(events, 0, events.ts.size)
         levels, kept = [_Level.of(-1, entries, events, lanes)], len(entries)
-        for level in range(COARSEST + 1):
-            if len(entries) <= lanes:
-                break
+        level = cls._next(entries, kept)
+        while level <= COARSEST and len(entries) > lanes:
             entries = entries.merged(level)
             if len(entries) <= _SHARE * kept:
                 levels.append(_Level.of(level, entries, entries, lanes))
                 kept = len(entries)
+                level = max(level + 1, cls._next(entries, kept))
+            else:
+                level += 1
         return cls(events, levels)
+
+    @staticmethod
+    def _next(entries: TrackEntries, kept: int) -> int:
+        """The finest level that may be kept: at finer ones, entries that are long enough to stay alone are too many."""
+        most = int(_SHARE * kept)
+        if len(entries) <= most:
+            return 0
+        return int(np.partition(entries.longest_ns, len(entries) - 1 - most)[len(entries) - 1 - most]).bit_length()
 
     @property
     def nbytes(self) -> int:

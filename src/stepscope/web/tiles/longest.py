@@ -1,0 +1,70 @@
+"""The longest of the events that a row of a table sums up: where the row leads to in the timeline."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stepscope.analyses.host.modules import MARK
+from stepscope.model.errors import UserError
+from stepscope.reports.text import cut, visible
+from stepscope.web.tiles.briefs import briefs
+from stepscope.web.tiles.timeline import Timeline
+
+_WIDTH: Final = 200
+#: Events by what the tables call them: most by their own names.
+_NAMED: Final = """
+SELECT id, ts, coalesce(dur, 0) AS dur, step FROM spans
+WHERE name_id IN (SELECT name_id FROM names WHERE name = $name OR name = $marked)
+"""
+_WORK: Final = "SELECT k.event AS id, k.ts, k.dur, k.step FROM kernels k "
+#: Names of others are those of kinds; `$kind` is the name without what follows it in brackets.
+_OTHERWISE: Final = {
+    "copies": _WORK + "LEFT JOIN copies c USING (event) WHERE k.kind IN ('copy', 'set') "
+    "AND coalesce(c.direction, CASE k.kind WHEN 'set' THEN 'set' ELSE 'unknown' END) = $kind",
+    "collectives": _WORK + "JOIN collectives c USING (event) WHERE c.collective = $name OR k.name = $name",
+    "kernel_classes": _WORK + "WHERE k.op_class = $name",
+}
+_CHOICE: Final = """
+SELECT id FROM ({events}) WHERE ts < $hi AND ts + dur >= $lo
+ORDER BY step IS NOT DISTINCT FROM $step DESC, dur = $dur DESC, dur DESC, ts, id LIMIT 1
+"""
+
+
+def longest(
+    timeline: Timeline,
+    rank: int,
+    table: str,
+    name: str,
+    *,
+    step: int | None = None,
+    dur: int | None = None,
+    within: tuple[int, int] | None = None,
+) -> dict[str, Any]:
+    """The event of a name that a table's row is about, as in `briefs`: the longest in the step if there is any there.
+
+    Args:
+        timeline: Of the recording.
+        rank: Where to look.
+        table: Whose row it is; it says what is meant by the name.
+        name: As in the table.
+        step: Step to prefer.
+        dur: Duration to prefer to longer ones, ns.
+        within: Range that it must touch, ns on the common axis.
+
+    Raises:
+        UserError: There is no such rank, or no such event on it.
+    """
+    trace, shift = timeline.trace_of(rank), timeline.axis.shift[rank]
+    lo, hi = within or (-(1 << 62), 1 << 62)
+    query = _OTHERWISE.get(table, _NAMED)
+    values = {
+        "name": name, "marked": MARK + name, "kind": name.partition(" (")[0],
+        "lo": lo - shift, "hi": hi - shift, "step": step, "dur": dur,
+    }  # fmt: skip
+    asked = {key: value for key, value in values.items() if f"${key}" in query + _CHOICE}
+    found = trace.rows(_CHOICE.format(events=query), asked)
+    if not found:
+        where = " in this range" if within else ""
+        raise UserError(f"rank {rank} has no event called {visible(cut(name, _WIDTH))}{where}")
+    [row] = found
+    return briefs(timeline, rank, [row["id"]])[row["id"]]
