@@ -54,9 +54,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only labelled recordings whose path contains this")
     options = parser.parse_args()
     failed = False
-    print(
-        "| recording | findings | their links | rows of tables | without a place | failures |\n|---|---|---|---|---|---|"
-    )
+    columns = ("recording", "findings", "their links", "rows of tables", "without a place", "failures")
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for path, clicked in _all(options.paths or list(_labelled(options.most, options.only))):
         failed |= bool(clicked.failures)
         said = "; ".join(clicked.failures) or "none"

@@ -42,9 +42,9 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
     """The largest frames of a rank's stacks, each after the one it is below.
 
     Returns:
-        `names`, those of kernels without their parameters; `whole`, by such a name the one with them; and for each frame
-        `name` (its position there), `parent` (-1 for none), `self_ns` and `total_ns`. Frames that are left out count in
-        `total_ns` of those around them.
+        `names`, those of kernels without their parameters; `whole`, by such a name the one with them; and for each
+        frame `name` (its position there), `parent` (-1 for none), `self_ns` and `total_ns`. Frames that are left out
+        count in `total_ns` of those around them.
     """
     paths, own = stacks(trace, time)
     from stepscope.model.kernel_names import classify  # slow to import

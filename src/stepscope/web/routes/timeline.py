@@ -12,9 +12,10 @@ from starlette.routing import BaseRoute, Route
 
 from stepscope.model.errors import UserError
 from stepscope.web.answers import bytes_answer, json_answer
-from stepscope.web.tiles import details, flows, longest, path_track, places, search, selection
+from stepscope.web.tiles import path_track, places, selection
 from stepscope.web.tiles.at_hand import lanes_at_hand
 from stepscope.web.tiles.common_steps import steps_of
+from stepscope.web.tiles.events import details, flows, longest, search
 from stepscope.web.tiles.pyramid import COARSEST
 from stepscope.web.tiles.timeline import TILE_BITS, Timeline
 from stepscope.web.viewing import Viewing

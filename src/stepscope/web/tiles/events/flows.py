@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from stepscope.web.tiles.briefs import briefs
+from stepscope.web.tiles.events.briefs import briefs
 from stepscope.web.tiles.timeline import Timeline
 
 #: Flows of one event, and of one range, that are drawn.

@@ -8,7 +8,7 @@ from typing import Any, Final
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.reports.text import cut, visible
-from stepscope.web.tiles.briefs import briefs
+from stepscope.web.tiles.events.briefs import briefs
 from stepscope.web.tiles.timeline import Timeline
 
 #: Longer values are cut; a file of the recording has them whole.

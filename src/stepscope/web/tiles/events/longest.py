@@ -7,7 +7,7 @@ from typing import Any, Final
 from stepscope.analyses.host.modules import MARK
 from stepscope.model.errors import UserError
 from stepscope.reports.text import cut, visible
-from stepscope.web.tiles.briefs import briefs
+from stepscope.web.tiles.events.briefs import briefs
 from stepscope.web.tiles.timeline import Timeline
 
 _WIDTH: Final = 200

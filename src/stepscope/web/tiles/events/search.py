@@ -11,7 +11,7 @@ from stepscope.model.errors import UserError
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.trace import Trace
 from stepscope.reports.text import cut, visible
-from stepscope.web.tiles.briefs import briefs
+from stepscope.web.tiles.events.briefs import briefs
 from stepscope.web.tiles.timeline import Timeline
 
 #: Names that are listed beside the event that is found.
