@@ -115,6 +115,26 @@ def test_a_busy_machine_hides_no_wait_for_batches() -> None:
     assert with_data_wait([], 0.16) == []
 
 
+@pytest.mark.parametrize(
+    ("workers", "waits", "running", "most"),
+    [
+        (0, 0.92, 0.1, 0.54),  # two workers sleep for half of the time each
+        (0, 0.5, 1.0, 0.5),  # and share two cores
+        (0, 0.5, 1.6, 0.2),  # of which the model takes its part
+        (0, 0.0, 1.0, 1.0),  # not known
+        (1, 0.8, 0.1, 0.5),  # twice as many
+    ],
+)
+def test_workers_are_predicted_to_save_what_they_and_the_cores_can(
+    workers: int, waits: float, running: float, most: float
+) -> None:
+    loader = Constructed("DataLoader", "loader", "t.py", 3, {"num_workers": workers}, {}, {"iterable": False})
+    seen = Seen(cores=2, constructed=[loader], waits=waits, running=running)
+    (one,) = candidates([NamedFinding("DAT001", "", 1.0, True)], seen, ("loader-workers",), False)
+    assert not one.unfit
+    assert one.share == pytest.approx(most)
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(UserError, match="no remedy is called 'compil'"):
         chosen(["compil"])

@@ -18,7 +18,8 @@ class RemedyCandidate:
     Attributes:
         remedy: The remedy.
         rule: Code of the finding that names it; empty if none does.
-        share: What the finding says that it saves, as a share of the step; None without a price.
+        share: What the finding says that it saves, as a share of the step, or what the machine can give, if that is
+            less; None without a price.
         unfit: Why it can't be applied, a phrase; empty if it can.
     """
 
@@ -52,7 +53,9 @@ def candidates(
         best = max(mine, key=lambda one: one.share or 0.0, default=None)
         if unfit and not only:
             continue
-        found.append(RemedyCandidate(remedy, best.code if best else "", best.share if best else None, unfit))
+        price = best.share if best else None
+        share = min(price, max(remedy.most(seen), 0.0)) if price is not None else None
+        found.append(RemedyCandidate(remedy, best.code if best else "", share, unfit))
     # What was seen is certain, while a finding may name several; whatever compiles takes long.
     sure = {one.remedy.name for one in found if not one.unfit and not one.remedy.model and one.remedy.evident(seen)}
     return sorted(found, key=lambda one: (one.remedy.name not in sure, -(one.share or 0.0)))

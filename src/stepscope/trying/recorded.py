@@ -58,6 +58,7 @@ class RecordedRun:
         why: Why there are none, a phrase.
         seconds: How long the run took.
         small_operators: As of what was seen of the program.
+        waits: The same.
     """
 
     findings: list[NamedFinding] = field(default_factory=list)
@@ -65,6 +66,7 @@ class RecordedRun:
     why: str = ""
     seconds: float = 0.0
     small_operators: int = 0
+    waits: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -105,8 +107,8 @@ def recorded_run(workplace: Workplace, settings: TrialSettings, limit_s: float) 
         reason = notes[0] if notes else reason_of(run.output(), status, 0, limit_s if hung else None)
         return RecordedRun(why=reason, seconds=seconds)
     try:
-        findings, small = _looked_at(folder)
-        return RecordedRun(findings, str(folder), seconds=seconds, small_operators=small)
+        findings, small, waits = _looked_at(folder)
+        return RecordedRun(findings, str(folder), seconds=seconds, small_operators=small, waits=waits)
     except StepscopeError as error:
         return RecordedRun(folder=str(folder), why=error.message, seconds=seconds)
 
@@ -117,8 +119,8 @@ def _is_written(reports: Sequence[ProcessReport]) -> bool:
     return bool(done) and len({one.rank for one in done}) >= max(one.world_size for one in done)
 
 
-def _looked_at(folder: Path) -> tuple[list[NamedFinding], int]:
-    """The findings of recordings, and the small operators per step of the first rank."""
+def _looked_at(folder: Path) -> tuple[list[NamedFinding], int, float]:
+    """The findings of recordings, and of the first rank small operators per step and the share that waits for data."""
     from stepscope.ingest import Options, open_trace
     from stepscope.reports.build import ReportOptions, build_report
     from stepscope.signals import Signals
@@ -130,7 +132,7 @@ def _looked_at(folder: Path) -> tuple[list[NamedFinding], int]:
         small = _small_operators(first)
         waits = Signals.of(first).maybe(wait_share) or 0.0
     named = [NamedFinding(one.code, one.title, _share(one), one.shown) for one in found]
-    return with_data_wait(named, waits), small
+    return with_data_wait(named, waits), small, waits
 
 
 def with_data_wait(findings: list[NamedFinding], waits: float) -> list[NamedFinding]:

@@ -30,6 +30,11 @@ def _never(seen: Seen) -> bool:
     return False
 
 
+def _all(seen: Seen) -> float:
+    del seen
+    return 1.0
+
+
 def _always(seen: Seen) -> str:
     del seen
     return ""
@@ -50,6 +55,7 @@ class OutsideRemedy:
         changes: The same in words, a phrase.
         fits: Why it can't be applied to what was seen, a phrase; empty if it can.
         evident: Whether what was seen of the program names it by itself, without a finding.
+        most: The largest share of the step that it can save on this machine, whatever a finding's price is.
         variables: Environment variables to set; None takes one away.
         edits: By kind of interface (`loader`, `optimizer`, `ddp`), what to change of the arguments.
         start: Done once torch is imported, before the program uses it; whether there was something to do.
@@ -68,6 +74,7 @@ class OutsideRemedy:
     changes: str
     fits: Callable[[Seen], str] = _always
     evident: Callable[[Seen], bool] = _never
+    most: Callable[[Seen], float] = _all
     variables: Callable[[Seen], Mapping[str, str | None]] = _nothing
     edits: Mapping[str, Edit] = field(default_factory=dict)
     start: Callable[[Seen], bool] | None = None

@@ -48,6 +48,8 @@ class Seen:
         constructed: Loaders, optimizers and wrappers.
         models: Class, parameters and number of convolutions of each model that is called by no other.
         calls: How often functions were called that a remedy may replace, by name.
+        running: Processors that the process used on average while it warmed up; 0 if not known.
+        waits: Share of the step in which the loop waits for its batch.
         small_operators: Operators per step, where half of them take less than 100 µs and call no other; else 0.
         environment: Variables of the process that a remedy may set.
     """
@@ -64,6 +66,8 @@ class Seen:
     constructed: list[Constructed] = field(default_factory=list)
     models: list[dict[str, Any]] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=dict)
+    running: float = 0.0
+    waits: float = 0.0
     small_operators: int = 0
     environment: dict[str, str] = field(default_factory=dict)
 

@@ -8,6 +8,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Finding
 from stepscope.signals.data import data, loader_activity
 from stepscope.signals.shared.idleness import data_wait_idle_ns
+from stepscope.signals.shared.job import step_ns
+from stepscope.signals.system.machine import ProcessorUse, processors
 from support import Facts
 
 WAITS = data.LoaderWaits(
@@ -81,6 +83,19 @@ def test_without_links_to_launches_the_idle_time_in_the_waits_is_the_price() -> 
     measured, told = waiting(linked=False), waiting(linked=True)
     assert measured.cost_ns == (6_000_000 + 4 * 5_000_000) // 5  # nothing is computed in the first wait
     assert told.cost_ns == pytest.approx(measured.cost_ns, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("job", "most", "first"),
+    [(0.1, 500, "worker processes"), (1.2, 400, "worker processes"), (2.0, 500, "batch cheaper")],
+)
+def test_workers_give_no_more_than_the_processors_there_are(job: float, most: int, first: str) -> None:
+    use = ProcessorUse(2.0, job, 0.0)
+    (draft,) = drafts("DAT001", {**given(0.5), processors: use, step_ns: 1000})
+    assert draft.most_ns == most
+    assert first in draft.actions[0].text
+    (late,) = drafts("DAT001", {**given(0.5, False), processors: use, step_ns: 1000})
+    assert late.most_ns == 500
 
 
 def test_the_price_by_idle_time_is_left_out_where_that_is_not_known() -> None:

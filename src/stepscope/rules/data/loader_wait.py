@@ -12,7 +12,10 @@ The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_s
 longer than all later ones starts the loader and is left to DAT002. Stacks distinguish late workers from batches that
 are ready but slow to receive (`loader_activity.receiving_share`). The price is what the step would save on its
 dependency graph if batches were ready when asked for: a wait that overlaps with device work is worth nothing. Where the
-recording doesn't link kernels to their launches, it is the device's idle time within these waits.
+recording doesn't link kernels to their launches, it is the device's idle time within these waits. Where samples of the
+machine say how many processors the job uses and may use, and the main process loads the batches, it is no more than
+what is left of the step when the work of all of its processes is spread over all of these processors; where nothing is
+left, only cheaper batches help, and the price is theirs.
 
 ## What to try
 Load in worker processes, enough of them that their combined rate exceeds the rate at which steps consume batches;
@@ -37,7 +40,8 @@ from stepscope.signals.data.data import in_process, lone, regular, wait_ns, wait
 from stepscope.signals.data.loader_activity import receiving, receiving_share
 from stepscope.signals.host.one_time import LOOP
 from stepscope.signals.shared.idleness import data_wait_idle_ns
-from stepscope.signals.shared.job import steps
+from stepscope.signals.shared.job import step_ns, steps
+from stepscope.signals.system.machine import processors
 
 _WORKERS_AND_DEVICE = Action(
     "Load batches in worker processes, a few per device, and let each prefetch",
@@ -95,18 +99,30 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     text = how[alone]
     if taken_over:
         text = f"{percent(received)} of that is receiving batches that are ready ({s(receiving).names[0]})"
-    longest = found.longest()
+    longest, most = found.longest(), s(wait_ns)
+    ways = (*(_WORKERS if alone else (_MORE,)), _CHEAPER)
+    if alone and (beside := _beside_ns(s)) is not None:
+        full = beside < limits["min_share"] * s(step_ns)
+        ways, most = ((_CHEAPER,), most) if full else (ways, min(most, beside))
     yield Draft(
         title="The step waits for data",
         summary=f"The step waits {duration(s(wait_ns))} ({percent(share)} of the step) for its batch; {text}.",
-        actions=_RECEIVE if taken_over else (*(_WORKERS if alone else (_MORE,)), _CHEAPER),
+        actions=_RECEIVE if taken_over else ways,
         change=Change(host=(Scaled(found.events, 0.0),)),
-        most_ns=s(wait_ns),
+        most_ns=most,
         unlinked_ns=s.maybe(data_wait_idle_ns),
         events=found.events[longest],
         rows=({"table": "dataloader", "where": {"name": found.names[longest[0]]}},),
         numbers={wait_ns.name: s(wait_ns), wait_share.name: share, **limits},
     )
+
+
+def _beside_ns(s: Signals) -> int | None:
+    """What loading batches beside the step can save of it at most: its work takes the processors that there are."""
+    use = s.maybe(processors)
+    if use is None or not use.cores:
+        return None
+    return round(s(step_ns) * max(1.0 - use.job / use.cores, 0.0))
 
 
 RULE = Rule(

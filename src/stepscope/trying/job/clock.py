@@ -36,6 +36,9 @@ class TrialClock(Recorder):
         self._file = -1
         self._first_pid = os.getpid()
         self.started = 0
+        #: Time, and time of processors, where the second half of the warm-up starts; processors used from there on.
+        self._since = (0, 0)
+        self.running = 0.0
 
     def begin_anew(self) -> None:
         """A process that was forked from this one has steps of its own, if any."""
@@ -53,7 +56,11 @@ class TrialClock(Recorder):
             self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
         self.started += 1
         os.write(self._file, time.perf_counter_ns().to_bytes(8, "little"))
+        if self.started == self.trial.warmup // 2 + 1:
+            self._since = (time.perf_counter_ns(), time.process_time_ns())
         if self.started == self.trial.warmup + 1:
+            since, used = self._since
+            self.running = (time.process_time_ns() - used) / max(time.perf_counter_ns() - since, 1)
             self._report(ready=True)
             self.models.leave()
 

@@ -153,6 +153,7 @@ class TrialInProcess:
             threads=torch.get_num_threads(), world=report.world,
             local_world=int(local) if local.isdecimal() else report.world, backwards=self._numbers.backwards,
             constructed=self._constructors.made, models=self._models, calls=self._calls.seen,
+            running=self._clock.running,
             environment={
                 name: value for name, value in os.environ.items() if any(part in name for part in _VARIABLES)
             },
