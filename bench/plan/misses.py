@@ -21,6 +21,5 @@ EXPLAINED: Final[dict[str, str]] = {
     "049": _RING,
     "059": "whether the published TFLOP/s count masked scores is not said; if not, the published step would be 10.9 s",
     "076": "the host issues kernels of small experts slowly; how fast is not published, nor what is recomputed",
-    "077": "what is recomputed is not stated",
-    "437": "it recomputes norms and projections only and keeps activations in fp8, which no choice here expresses",
+    "437": "its all-to-alls send 8 bits forth and each token to four servers at most, which the plan does not know",
 }

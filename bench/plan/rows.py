@@ -95,8 +95,9 @@ def fixed(row: dict[str, Any]) -> dict[str, Any]:
         given["tp_overlap"] = True
     if "DualPipe" in note:
         given |= {"schedule": "dualpipe", "ep_overlap": True}
-    if "framework" not in given:
-        given["framework"] = "fsdp"
+    if "PaLM" in row["source"]:
+        # Section 4 of the paper: weights fully sharded over the 256 replicas of a pod; XLA compiles.
+        given |= {"framework": "fsdp", "zero": 3, "shards": 256, "compiled": True}
     return given
 
 
@@ -111,7 +112,7 @@ _STATED: Final = {
 def candidates(row: dict[str, Any], shape: ModelShape) -> Iterator[dict[str, Any]]:
     """Choices that agree with what is stated."""
     base = fixed(row)
-    framework = spelled.framework(base["framework"])
+    framework = spelled.framework(base.get("framework", "megatron"))
     per_replica = base["global_batch"] // base["dp"]
     sizes = [base["micro_batch"]] if "micro_batch" in base else [n for n in (1, 2, 4, 8) if per_replica % n == 0] or [1]
     if framework is Framework.TORCHTITAN and base["pp"] > 1 and "micro_batch" not in base:
@@ -125,7 +126,12 @@ def candidates(row: dict[str, Any], shape: ModelShape) -> Iterator[dict[str, Any
         ]
     kinds = [base.get("recompute", "none")]
     if "recompute" not in base and "no recomputation" not in (row.get("note") or ""):
-        kinds = ["none", *(str(shape.layers // n) for n in (8, 4, 2) if shape.layers >= n), "full"]
+        kinds = [
+            "none",
+            *(["modules"] if framework is Framework.MEGATRON else []),
+            *(str(shape.layers // n) for n in (8, 4, 2) if shape.layers >= n),
+            "full",
+        ]
     for size, chunks, kind in ((s, v, k) for s in sizes for v in virtual for k in kinds):
         yield {**base, "micro_batch": size, "virtual_stages": chunks, "recompute": kind}
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from stepscope.planning.family.reading import read_model
-from stepscope.planning.layout import Framework, Layout
+from stepscope.planning.layout import Framework, Layout, Recompute
 from stepscope.planning.machine.gemm import aligned, attention_share
 from stepscope.planning.machine.spelling import platform
+from stepscope.planning.memory.activations import kept_by_layer
 from stepscope.planning.memory.states import per_parameter
 from stepscope.planning.planner import answer
 from stepscope.planning.request import completed, request
@@ -100,3 +101,15 @@ def test_a_sweep_that_ran_out_of_memory_does_not_fit() -> None:
                  "recompute": "full", "zero": 1, "precision": "fp16", "framework": "megatron-deepspeed"}  # fmt: skip
         (plan,) = answer(request(shape, platform("a100-80gb"), 384, given)).plans
         assert not plan.memory.fits
+
+
+def test_modules_keep_less_than_nothing_recomputed_and_more_than_full() -> None:
+    shape = read_model("deepseek-v3")
+    for precision in ("bf16", "fp8"):
+        kept = [
+            kept_by_layer(shape, Layout(precision=precision, recompute=kind), True)
+            for kind in (Recompute.NONE, Recompute.MODULES, Recompute.FULL)
+        ]
+        assert kept[0] > 2 * kept[1] > 4 * kept[2]
+    whole, eighth = (kept_by_layer(shape, Layout(precision=one), True) for one in ("bf16", "fp8"))
+    assert eighth < whole

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
+from stepscope.planning.machine.spelling import platform
 from stepscope.planning.recording.batch import RecordedBatch, recorded_batch
+from stepscope.planning.recording.calibrate import _links, _multiplications, calibrated
 from stepscope.planning.recording.job import RecordedJob
 from stepscope.planning.recording.planning import from_recording
 from stepscope.planning.recording.remarks import given_by_recording
@@ -56,3 +61,39 @@ def test_a_plan_says_what_a_larger_batch_and_less_recomputation_would_bring() ->
     assert "a micro-batch of 4 instead" in said
     assert "no recomputation instead" in said
     assert (found.request.fixed["seq"], found.request.fixed["global_batch"]) == (4096, 2)
+
+
+def launched(wait: int, count: int = 150) -> Trace:
+    """Kernels that are issued every 20 us and start so much later."""
+    facts = Facts()
+    facts.row("devices", device=0, name="NVIDIA H100 80GB HBM3", used=True)
+    for i in range(count):
+        at = i * 20_000
+        facts.kernel("sgemm", at + wait, 10_000, launch=(at, 5_000))
+    return facts.trace()
+
+
+def test_the_host_is_timed_where_nothing_holds_it_up() -> None:
+    h100 = platform("h100")
+    assert calibrated(h100, launched(10_000)).launch == pytest.approx(20e-6)
+    for held_up in (launched(500_000), launched(10_000, count=50)):
+        with pytest.raises(UserError, match="tells no rate"):
+            calibrated(h100, held_up)
+
+
+@pytest.mark.parametrize(("rate", "taken"), [(300e9, True), (30e9, False)])
+def test_collectives_that_wait_do_not_make_a_slow_link(rate: float, taken: bool) -> None:
+    h100 = platform("h100")
+    rows = [
+        {"name": "all_reduce", "best_bus_bandwidth": rate, "bytes": 1 << 30, "count": 1, "world_size": 8},
+    ]
+    found = _links(h100, rows)
+    assert (found.link == rate) == taken
+    assert ("not taken" in found.taken[0]) != taken
+
+
+def test_small_multiplications_are_no_rate() -> None:
+    h100 = platform("h100")
+    row = {"op_class": "gemm", "dtype": "bf16", "flops": 4e12, "total_ns": 10e6, "count": 4}
+    assert _multiplications(h100, [row]).taken
+    assert not _multiplications(h100, [{**row, "count": 4000}]).taken

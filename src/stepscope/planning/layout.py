@@ -17,6 +17,8 @@ class Recompute(str, Enum):
     SELECTIVE = "selective"
     #: All but chosen operators (attention, every other matrix multiplication): torchtitan's selective op.
     OPERATORS = "operators"
+    #: Outputs of norms, activations and latent projections: Megatron-core's layernorm, moe_act and mla_up_proj.
+    MODULES = "modules"
     #: Whole layers, some of them.
     LAYERS = "layers"
     #: Every layer, of which only the input is kept.

@@ -59,6 +59,7 @@ def _recomputation(shape: ModelShape, plan: JudgedPlan) -> str:
         Recompute.FULL: "all layers are recomputed",
         Recompute.SELECTIVE: "attention's scores are recomputed",
         Recompute.OPERATORS: "all but chosen operators are recomputed",
+        Recompute.MODULES: "norms, activations and latent projections are recomputed",
     }
     return f"{words[layout.recompute]}: activations take {kept}, recomputing {taken} of the step"
 

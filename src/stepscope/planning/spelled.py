@@ -47,6 +47,8 @@ def recompute(text: str, framework: Framework) -> tuple[Recompute, int]:
         return Recompute.LAYERS, int(plain.split()[0])
     if found := re.fullmatch(r"(\d+) ?%", plain):
         return Recompute.LAYERS, -100 - min(100, int(found[1]))
+    if re.search(r"modules?|norms?|mla_up|moe_act|activation func", plain):
+        return Recompute.MODULES, 0
     if re.search(r"selective[ -]layer|every (second|other)", plain):
         return Recompute.LAYERS, -2
     if re.search(r"\bop(s|erators?)?\b", plain):
@@ -57,7 +59,7 @@ def recompute(text: str, framework: Framework) -> tuple[Recompute, int]:
     if re.search(r"full|all|true|yes|on|every|layer|block", plain):
         return Recompute.FULL, 0
     raise UserError(
-        f"recomputation {text!r} is not known", hint="choose from none, selective, full, or a number of layers"
+        f"recomputation {text!r} is not known", hint="choose from none, selective, modules, full, or a number of layers"
     )
 
 

@@ -24,7 +24,8 @@ class Platform:
         link: Bytes per second that a device moves in a collective within a server: its bus bandwidth.
         network: The same between servers, one way.
         latency: Seconds that a step of a collective takes within a server; between servers three times that.
-        launch: Seconds that the host takes to issue one kernel.
+        launch: Seconds that the host takes to issue one kernel, with what PyTorch does for it: from one launch to the
+            next, medians in public recordings are 8 to 19 us (ResNet on MI300X, Qwen1.5 on H100), profilers included.
         gap: Seconds between two kernels of a queue.
         host_link: Bytes per second from and to the host's memory.
         context_bytes: Memory of a process beyond what the framework allocates: context, code, libraries.
@@ -46,7 +47,7 @@ class Platform:
     link: float
     network: float
     latency: float = 6e-6
-    launch: float = 6e-6
+    launch: float = 15e-6
     gap: float = 1.2e-6
     host_link: float = 20e9
     context_bytes: int = 600 << 20

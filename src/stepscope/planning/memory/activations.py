@@ -22,6 +22,8 @@ def kept_by_layer(shape: ModelShape, layout: Layout, sparse: bool, recompute: Re
         return share * layer_input(shape, layout) + (1 - share) * rest
     if how is Recompute.OPERATORS:
         return layout.tokens * _chosen_operators(shape, layout, sparse)
+    if how is Recompute.MODULES:
+        return layout.tokens * _without_outputs(shape, layout, sparse)
     scores = how is not Recompute.SELECTIVE
     return layout.tokens * (_residual(shape, layout) + _attention(shape, layout, scores) + _mlp(shape, layout, sparse))
 
@@ -34,7 +36,7 @@ def layer_input(shape: ModelShape, layout: Layout) -> float:
 def _residual(shape: ModelShape, layout: Layout) -> float:
     """Norms' inputs and outputs, and masks of dropout; replicated over tensor-parallel ranks unless these are split."""
     # Without fusion, norms keep their input in fp32.
-    width = 12.0 if _eager(layout) and not shape.half_norms else 8.0
+    width = 12.0 if _eager(layout) and not shape.half_norms else 4.0 + 2.0 * _input(layout)
     return (width + (2.0 if shape.dropout else 0.0)) * shape.hidden / layout.split
 
 
@@ -61,7 +63,8 @@ def _mlp(shape: ModelShape, layout: Layout, sparse: bool) -> float:
         return _inner(shape, layout) * shape.ffn / layout.tp
     routed = shape.active_experts
     # Every token has a row for each of its experts, before and after them, and the router's probabilities in fp32.
-    rows = 4.0 * shape.hidden / layout.split + _inner(shape, layout) * shape.expert_ffn / layout.tp
+    row = (2.0 + _input(layout)) * shape.hidden / layout.split
+    rows = row + _inner(shape, layout) * shape.expert_ffn / layout.tp
     shared = _inner(shape, layout) * shape.shared_ffn / layout.tp
     return routed * rows + shared + 8.0 * shape.experts / layout.split
 
@@ -69,8 +72,34 @@ def _mlp(shape: ModelShape, layout: Layout, sparse: bool) -> float:
 def _inner(shape: ModelShape, layout: Layout) -> float:
     """Bytes per column of an MLP's inner width: before and after the activation, and of the gate."""
     if not shape.gated:
-        return 4.0
-    return 8.0 if _eager(layout) else 6.0
+        return 2.0 + _input(layout)
+    return 8.0 if _eager(layout) else 4.0 + _input(layout)
+
+
+def _input(layout: Layout) -> float:
+    """Bytes of an element that a multiplication keeps of its input: Transformer Engine keeps it as it multiplied it."""
+    return 1.0 if layout.precision == "fp8" and layout.framework is Framework.MEGATRON else 2.0
+
+
+def _without_outputs(shape: ModelShape, layout: Layout, sparse: bool) -> float:
+    """Kept where outputs of norms, activations and latent projections are dropped and computed again.
+
+    Megatron-core, --recompute-modules layernorm moe_act mla_up_proj; DeepSeek-V3 (arXiv 2412.19437, section 3.2.3).
+    """
+    kept = (4.0 + (2.0 if shape.dropout else 0.0)) * shape.hidden / layout.split
+    if shape.latent:
+        one = shape.latent
+        kept += 2.0 * (one.query_rank + one.kv_rank + one.rope) + 2.0 * shape.value_width / layout.tp
+        kept += 4.0 * shape.heads / layout.tp
+    else:
+        kept += _attention(shape, layout, scores=True)
+    inner = 4.0 if shape.gated else 2.0  # what goes into the activation
+    if not sparse:
+        return kept + inner * shape.ffn / layout.tp
+    rows = _input(layout) * shape.hidden / layout.split + inner * shape.expert_ffn / layout.tp
+    return (
+        kept + shape.active_experts * rows + inner * shape.shared_ffn / layout.tp + 8.0 * shape.experts / layout.split
+    )
 
 
 def _chosen_operators(shape: ModelShape, layout: Layout, sparse: bool) -> float:

@@ -19,6 +19,19 @@ _FILLED: Final = 0.92
 _LEAST_BYTES: Final = 16 << 20
 #: Kernels of a recording below which its host time says little.
 _LEAST_KERNELS: Final = 100
+#: FLOPs of a multiplication and bytes of a kernel below which its start and end show, not its rate.
+_LEAST_FLOPS: Final = 1e10
+_LEAST_MOVED: Final = 16 << 20
+#: Time from one launch to the next on the same thread, where the kernel starts within 50 us, so that no queue of others
+#: holds up the host. A quarter of them take no longer: that leaves out what waits for data, and most of the profiler.
+_LAUNCHES: Final = """
+    SELECT count(*) AS number, quantile_cont(gap, 0.25) AS gap FROM (
+        SELECT e.ts - lag(e.ts) OVER (PARTITION BY e.track ORDER BY e.ts) AS gap, k.ts - e.ts AS queued
+        FROM kernels k JOIN events e ON e.id = k.launch WHERE k.kind = 'compute' AND k.graph IS NULL
+    ) WHERE gap > 0 AND queued < 50000
+"""
+#: Share of what links usually reach below which collectives wait for other ranks rather than for the link.
+_WAITING: Final = 0.2
 
 
 def calibrated(platform: Platform, trace: Trace) -> Platform:
@@ -54,9 +67,17 @@ def _rate(rows: Sequence[dict[str, Any]], amount: str) -> float | None:
     return sum(row[amount] or 0 for row in rows) / (time / 1e9) if time else None
 
 
+def _large(row: dict[str, Any], amount: str, least: float) -> bool:
+    return (row[amount] or 0) >= least * max(1, row["count"] or 1)
+
+
 def _multiplications(one: Platform, rows: list[dict[str, Any]]) -> Platform:
     for dtypes, names in ((("bf16", "fp16"), ("bf16", "fp16")), (("fp8",), ("fp8",))):
-        chosen = [row for row in rows if row["op_class"] == "gemm" and row["dtype"] in dtypes]
+        chosen = [
+            row
+            for row in rows
+            if row["op_class"] == "gemm" and row["dtype"] in dtypes and _large(row, "flops", _LEAST_FLOPS)
+        ]
         rate = _rate(chosen, "flops")
         if rate:
             share = min(1.0, rate / one.peak(dtypes[0]) / _FILLED)
@@ -66,7 +87,8 @@ def _multiplications(one: Platform, rows: list[dict[str, Any]]) -> Platform:
 
 
 def _attention(one: Platform, rows: list[dict[str, Any]]) -> Platform:
-    chosen = [row for row in rows if row["op_class"] == "attention" and row["dtype"] in ("bf16", "fp16")]
+    half = [row for row in rows if row["op_class"] == "attention" and row["dtype"] in ("bf16", "fp16")]
+    chosen = [row for row in half if _large(row, "flops", _LEAST_FLOPS)]
     shares = []
     for backward, usual in ((False, one.attention[0]), (True, one.attention[1])):
         rate = _rate([row for row in chosen if ("backward" in row["name"].lower()) == backward], "flops")
@@ -79,7 +101,8 @@ def _attention(one: Platform, rows: list[dict[str, Any]]) -> Platform:
 
 def _memory(one: Platform, rows: list[dict[str, Any]]) -> Platform:
     classes = ("elementwise", "reduction", "normalisation", "optimizer")
-    chosen = [row for row in rows if row["op_class"] in classes and row["bound"] == "memory"]
+    bound = [row for row in rows if row["op_class"] in classes and row["bound"] == "memory"]
+    chosen = [row for row in bound if _large(row, "bytes", _LEAST_MOVED)]
     rate = _rate(chosen, "bytes")
     if not rate:
         return one
@@ -101,17 +124,19 @@ def _links(one: Platform, rows: list[dict[str, Any]]) -> Platform:
             best = max(chosen)
             where = "within a server" if inside else "between servers"
             rate = best if inside else best / one.per_server
+            if rate < _WAITING * getattr(one, name):
+                said = f"collectives {where} reach {best / 1e9:.1f} GB/s at best: they wait for ranks, so not taken"
+                one = replace(one, taken=(*one.taken, said))
+                continue
             said = f"collectives {where} reach {best / 1e9:.1f} GB/s of bus bandwidth"
             one = replace(one, taken=(*one.taken, said), **{name: rate})
     return one
 
 
 def _dispatch(one: Platform, trace: Trace) -> Platform:
-    rows = _rows(trace, "operators")
-    kernels = trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute'") or 0
-    host = sum(row["self_ns"] or 0 for row in rows)
-    if kernels < _LEAST_KERNELS or not host:
+    found = trace.rows(_LAUNCHES)
+    if not found or (found[0]["number"] or 0) < _LEAST_KERNELS:
         return one
-    cost = host / kernels
-    said = f"the host's operators take {cost / 1e3:.1f} µs per kernel"
+    cost = float(found[0]["gap"])
+    said = f"the host issues a kernel every {cost / 1e3:.1f} µs where nothing holds it up, the profiler included"
     return replace(one, launch=cost / 1e9, taken=(*one.taken, said))

@@ -125,5 +125,7 @@ def _recomputations(asked: Request, framework: Framework) -> list[tuple[Recomput
         found.append((Recompute.OPERATORS, 0))
     elif asked.fixed.get("attention") == "unfused":
         found.append((Recompute.SELECTIVE, 0))
+    elif framework is Framework.MEGATRON:
+        found.append((Recompute.MODULES, 0))
     parts = [(Recompute.LAYERS, max(1, layers * share // 4)) for share in (1, 2, 3)]
     return [*found, *parts, (Recompute.FULL, 0)]

@@ -31,7 +31,7 @@ def arguments(shape: ModelShape, layout: Layout) -> str:
         said += ["--use-distributed-optimizer"]
         if layout.overlap:
             said += ["--overlap-grad-reduce", "--overlap-param-gather"]
-    said += _recomputation(layout)
+    said += _recomputation(shape, layout)
     said.append({"bf16": "--bf16", "fp16": "--fp16", "fp8": "--bf16 --fp8-format hybrid"}.get(layout.precision, ""))
     if layout.attention != "unfused":
         said.append("--use-flash-attn" if layout.attention == "flash" else "--attention-backend fused")
@@ -75,7 +75,7 @@ def _model(shape: ModelShape) -> list[str]:
     return said
 
 
-def _recomputation(layout: Layout) -> list[str]:
+def _recomputation(shape: ModelShape, layout: Layout) -> list[str]:
     if layout.recompute is Recompute.FULL:
         return ["--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"]
     if layout.recompute is Recompute.LAYERS:
@@ -84,4 +84,7 @@ def _recomputation(layout: Layout) -> list[str]:
         return ["--recompute-granularity full", "--recompute-method block", f"--recompute-num-layers {number}"]
     if layout.recompute in (Recompute.SELECTIVE, Recompute.OPERATORS):
         return ["--recompute-granularity selective"]
+    if layout.recompute is Recompute.MODULES:
+        modules = ["layernorm", *(["moe_act"] if shape.experts else []), *(["mla_up_proj"] if shape.latent else [])]
+        return ["--recompute-granularity selective", f"--recompute-modules {' '.join(modules)}"]
     return []

@@ -67,11 +67,11 @@ def layer(shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -
         _experts(found, shape, layout, platform)
     for one in (found.forward, found.backward):
         one.dispatch = max(0.0, one.kernels * platform.launch - one.seconds)
-    found.again = _again(found, shape, layout, core)
+    found.again = _again(found, shape, layout, platform, core)
     return found
 
 
-def _again(found: LayerTime, shape: ModelShape, layout: Layout, core: PassTime) -> PassTime:
+def _again(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform, core: PassTime) -> PassTime:
     """What recomputation adds, as a mean over layers."""
     if layout.recompute is Recompute.FULL:
         return found.forward.scaled(1.0)
@@ -80,6 +80,16 @@ def _again(found: LayerTime, shape: ModelShape, layout: Layout, core: PassTime) 
     if layout.recompute is Recompute.SELECTIVE:
         # Fused attention computes its scores again as it is; only unfused attention is recomputed.
         return core if layout.attention == "unfused" else PassTime()
+    if layout.recompute is Recompute.MODULES:
+        latent = shape.latent
+        up = 0.0
+        if latent:
+            wide = shape.query_width / layout.tp
+            both = shape.heads * (latent.nope + latent.value) / layout.tp
+            up = gemm(layout.tokens, wide, latent.query_rank or shape.hidden, layout.precision, platform)
+            up += gemm(layout.tokens, both, latent.kv_rank, layout.precision, platform)
+        # About half of the element-wise work is of norms and activations; the rest adds to the residual stream.
+        return PassTime(gemm=up, elementwise=0.5 * found.forward.elementwise)
     if layout.recompute is Recompute.OPERATORS:
         # Every other multiplication and all that is element-wise; attention and its collectives are kept.
         share = _recomputed_multiplications(shape)
