@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError, dataclass, field, replace
+from dataclasses import FrozenInstanceError, InitVar, dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
 from series import series
 from stepscope.cli.main import run
-from stepscope.cli.speed import SWITCH, TRICKS, _data_class, convert_plainly, quick_process, wanted
+from stepscope.cli.speed import SWITCH, TRICKS, _data_class, _Pattern, _pattern, convert_plainly, quick_process, wanted
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "stepscope"
 #: Calls that change the process for all that runs in it.
 CHANGES = re.compile(
     r"set_threshold|gc\.freeze|mallopt\b|sys\.meta_path|_run_exitfuncs|OPENBLAS_NUM|ARROW_DEFAULT|"
-    r"gc\.disable|dataclasses\.dataclass = |keep_instances\((?!number: int)"
+    r"gc\.disable|dataclasses\.dataclass = |re\.compile = |sys\.modules \|=|keep_instances\((?!number: int)"
 )
 
 
@@ -134,3 +136,53 @@ def test_classes_of_which_there_is_nothing_to_share_are_made_as_usual() -> None:
     own = _data_class(type("_Own", (), {"__annotations__": {"one": int}, "__repr__": lambda _: "me"}), eq=False)
     assert repr(own(1)) == "me"
     assert own(1) != own(1)
+
+
+def test_patterns_are_compiled_when_they_are_first_used() -> None:
+    assert isinstance(_pattern("a+"), re.Pattern), "a library may ask of what type it is"
+    late = eval("made('(a)b', flags)", {"made": _pattern, "flags": re.IGNORECASE, "__name__": "stepscope.some"})
+    assert isinstance(late, _Pattern)
+    assert late.sub(r"<\1>", "xABab") == "x<A><a>"
+    assert (late.pattern, late.groups, late.flags & re.IGNORECASE) == ("(a)b", 1, re.IGNORECASE)
+    assert isinstance(pickle.loads(pickle.dumps(late)), re.Pattern)
+    with pytest.raises(re.error):
+        _Pattern("(", 0).search("")
+
+
+def test_classes_are_initialised_as_usual() -> None:
+    made: list[object] = []
+
+    class Base:
+        here: ClassVar[int] = 3
+        given: InitVar[int]
+        one: int = field(kw_only=True)
+        two: int = 2
+
+        def __post_init__(self, given: int) -> None:
+            made.append((self.one, self.two, given))
+
+    base = _data_class(Base, slots=True)
+
+    class Derived(base):
+        three: list[int] = field(default_factory=list)
+
+    derived = _data_class(Derived, slots=True)
+    first, second = derived(5, one=1), derived(6, 7, [8], one=1)
+    assert made == [(1, 2, 5), (1, 7, 6)]
+    assert (first.three, second.three) == ([], [8])
+    assert base(9, one=0).two == 2
+    assert replace(second, three=[], given=1).three == []
+    with pytest.raises(TypeError, match=r"missing 1 required keyword-only argument: 'one'"):
+        base(1)
+
+
+def test_help_of_libraries_is_left_out_by_the_command_alone() -> None:
+    code = """
+from stepscope.cli import speed
+{}
+import numpy, pyarrow.compute as pc
+print(bool(numpy.ndarray.sum.__doc__), pc.sum([1, 2]))
+"""
+    for start, shown in (("", "True 3"), ("speed.quicken_imports()", "False 3")):
+        done = subprocess.run([sys.executable, "-c", code.format(start)], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -44,17 +44,20 @@ class RecordedRank:
 
 def of_a_rank(command: Callable[..., None]) -> Callable[..., None]:
     """A command with the arguments of `RecordedRank` after its own; it gets them as its parameter `recorded`."""
-    names = [field.name for field in fields(RecordedRank)]
+    defaults = {field.name: field.default for field in fields(RecordedRank)}
 
     def called(**given: Any) -> None:
-        command(RecordedRank(**{name: given.pop(name) for name in names}), **given)
+        command(RecordedRank(**{name: given.pop(name) for name in defaults}), **given)
 
     hints = get_type_hints(command, include_extras=True) | get_type_hints(RecordedRank, include_extras=True)
-    own = [one for name, one in signature(command).parameters.items() if name != "recorded"]
+    own = {name: one.default for name, one in signature(command).parameters.items() if name != "recorded"}
     parameters = [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in (*own, *signature(RecordedRank).parameters.values())
-    ]
+        Parameter(
+            name, Parameter.KEYWORD_ONLY, default=Parameter.empty if default is MISSING else default,
+            annotation=hints[name],
+        )
+        for name, default in (own | defaults).items()
+    ]  # fmt: skip
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in parameters}
     called.__name__, called.__doc__ = command.__name__, command.__doc__
