@@ -33,6 +33,7 @@ MODULES: Final[tuple[str, ...]] = (
     "communication.collective_calls",
     "communication.links",
     "communication.packet_sizes",
+    "communication.link_rates",
     "kernels.roofline",
     "kernels.mfu",
     "kernels.tensor_cores",

@@ -9,7 +9,7 @@ from typing import Final, Literal
 Input = Literal[
     "device", "grids", "operators", "shapes", "stacks", "modules", "calls", "os_calls", "loader", "collectives",
     "links", "summaries", "allocations", "snapshot", "history",
-    "machine", "switches", "core_counters", "kernel_counters",
+    "machine", "switches", "core_counters", "kernel_counters", "link_counters",
 ]  # fmt: skip
 
 
@@ -59,6 +59,7 @@ ABSENCES: Final[Mapping[Input, Absence]] = {
         "the recording does not show when threads had a processor", "record when threads run, and when they wait"
     ),
     "core_counters": Absence("counters of cores are not recorded", "record the device with counters of its cores"),
+    "link_counters": Absence("the device's links were not sampled", "record the device with counters of its links"),
     "kernel_counters": Absence(
         "no counters of single kernels are beside the recording",
         "give what a profiler of kernels wrote together with the recording",

@@ -33,5 +33,11 @@ def test_packets_of_one_size_and_link_are_added_up() -> None:
 
 
 def test_without_counts_there_is_no_table() -> None:
-    with Facts().trace() as trace, pytest.raises(MissingInputError, match="parts of its collectives"):
+    with Facts().trace() as trace, pytest.raises(MissingInputError, match="no collective"):
+        packet_sizes(trace)
+    facts = Facts()
+    facts.row(
+        "collectives", event=facts.kernel("hcom_allReduce", 0, 10, kind="comm"), group="0", collective="all_reduce"
+    )
+    with facts.trace() as trace, pytest.raises(MissingInputError, match="no sums of its profiler"):
         packet_sizes(trace)

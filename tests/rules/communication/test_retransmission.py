@@ -5,8 +5,9 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.communication import communication
+from stepscope.signals.communication import communication, sampled_links
 from stepscope.signals.communication.communication import CollectiveCalls
+from stepscope.signals.communication.sampled_links import SampledLink
 from stepscope.signals.shared import job
 
 SECOND = 10**9
@@ -38,6 +39,18 @@ def test_less_than_the_timeout_is_no_retransmission() -> None:
 def test_collectives_that_always_take_seconds_are_none() -> None:
     times = [5 * SECOND] * 4
     assert drafts("COM006", given(some_calls(4, dur=times, transfer=times))) == []
+
+
+@pytest.mark.parametrize(("lost", "found"), [(0.001, True), (0.00099, False), (None, False)])
+def test_adapters_that_drop_packets_are_told(lost: float | None, found: bool) -> None:
+    links = (SampledLink("RoCE", "1", "transmit", None, None, lost),)
+    told = drafts("COM006", {**given(some_calls(4)), sampled_links.sampled_links: links})
+    assert [draft.key for draft in told] == ["lost"] * found
+    if found:
+        assert "0.1 %" in figures(told[0].summary)
+        assert "HCCL_RDMA_TC" in told[0].actions[0].after
+        # Without any collective the losses are said all the same.
+        assert len(drafts("COM006", {sampled_links.sampled_links: links, job.platform: "npu"})) == 1
 
 
 def test_where_waiting_is_not_told_apart_the_rule_abstains() -> None:

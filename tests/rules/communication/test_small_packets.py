@@ -7,8 +7,9 @@ from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.communication.retransmission import RDMA_CLASS
 from stepscope.signals import Signals
-from stepscope.signals.communication import packets
+from stepscope.signals.communication import packets, sampled_links
 from stepscope.signals.communication.packets import MovedOperations
+from stepscope.signals.communication.sampled_links import SampledLink
 from stepscope.signals.shared import job
 from support import Facts
 
@@ -50,6 +51,22 @@ def test_large_transfers_by_rdma_must_come_near_the_rate_of_an_adapter() -> None
     assert draft.actions[:-1] == RDMA_CLASS
     assert drafts("COM010", given(("RDMA", 20.0, 5.0))) == []
     assert drafts("COM010", given(("RDMA", 5.0, 4.9))) == []  # 1 % of the step
+
+
+def link(direction: str = "receive", **more: float | None) -> SampledLink:
+    known: dict[str, float | None] = {"bandwidth": None, "peak_share": None, "lost_share": None, **more}
+    return SampledLink("RoCE", "0", direction, **known)
+
+
+def test_what_an_adapter_can_carry_decides_where_it_was_sampled() -> None:
+    slow = given(("RDMA", 20.0, 4.9))
+    assert drafts("COM010", {**slow, sampled_links.sampled_links: (link(bandwidth=12e9),)}) == []
+    (draft,) = drafts("COM010", {**slow, sampled_links.sampled_links: (link(bandwidth=25e9, peak_share=0.89),)})
+    assert {"4.90 GB/s", "5.00 GB/s"} <= set(figures(draft.summary))
+    assert draft.actions[:-1] == RDMA_CLASS
+    (draft,) = drafts("COM010", {**slow, sampled_links.sampled_links: (link(bandwidth=25e9, peak_share=0.9),)})
+    assert "90.0 %" in figures(draft.summary)
+    assert not set(RDMA_CLASS) & set(draft.actions)
 
 
 def test_other_recordings_have_no_such_sums() -> None:

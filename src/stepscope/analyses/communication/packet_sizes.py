@@ -47,11 +47,11 @@ def packet_sizes(trace: Trace) -> Table:
     """Sum up packets by link and size.
 
     Raises:
-        MissingInputError: The profiler counted no packets.
+        MissingInputError: The recording has no collective, or the profiler counted no packets of them.
     """
     rows = trace.rows(_SQL)
     if not rows:
-        raise MissingInputError.of("links")
+        raise MissingInputError.of("summaries" if trace.scalar("SELECT count(*) FROM collectives") else "collectives")
     rank = trace.ranks[0]
     found = []
     for row in rows:

@@ -18,10 +18,11 @@ SOURCE: Final = SourceTraits(
         "modules": "record with with_modules=True or with_stack=True, or annotate with record_function",
         "calls": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
         "core_counters": "record with profiler_level Level1 and aic_metrics=AiCMetrics....",
+        "link_counters": "record with sys_io=True and sys_interconnection=True",
         "kernel_counters": "give what msprof op wrote together with the recording",
         "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
         "collectives": "record the ranks with activities=[CPU, NPU] and profiler_level Level1",
-        "links": "record with profiler_level Level1 or Level2, and give the whole result folder",
+        "links": "record with profiler_level Level1 or Level2, and keep trace_view.json or the database",
         "summaries": "keep step_trace_time.csv, op_statistic.csv, api_statistic.csv and communication.json, "
         "or analysis.db",
         "allocations": "record with profile_memory=True",

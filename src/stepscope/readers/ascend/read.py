@@ -32,6 +32,7 @@ from stepscope.readers.ascend.sums import (
     sums_by_name,
     take_sums_for_events,
 )
+from stepscope.readers.ascend.tables.link_rates import add_link_rates
 from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
@@ -51,6 +52,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     _observe_files(staging, result)
     found = _read_files(result, staging, progress)
     gather_sums(staging)
+    add_link_rates(staging)
     events = staging.one("SELECT (SELECT count(*) FROM ascend_host) + (SELECT count(*) FROM ascend_device)")
     if events == (0,) and not (take_sums_for_events(staging, collection_end(result.info)) or take_rest(staging)):
         raise _nothing_in(source, staging, result)

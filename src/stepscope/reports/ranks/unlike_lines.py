@@ -48,17 +48,17 @@ def unlike_lines(job: JobParts) -> Iterator[HealthLine]:
 
 
 def _absent(job: JobParts, least: int, named: tuple[int, ...]) -> HealthLine:
-    here, absent = len(job.recordings), least - len(job.recordings)
+    absent = least - len(job.recordings)
     if absent > 0:
         which = f": {listed(named, 6)}" if len(named) == absent else ""
         return HealthLine(
             "ranks-missing", "info",
-            f"ranks present are not all ranks: the job has {least:,} at least, and {absent:,} are not given{which}",
-            "a rank that is not given may be later than those that are; give the recordings of all ranks", absent,
+            f"the ranks at hand are not all: the job has {least:,} at least, and {absent:,} are not given{which}",
+            "a rank that is not given may be later than those that are; give the recordings of all ranks",
         )  # fmt: skip
     return HealthLine(
         "ranks-unknown", "info", f"how many ranks the job has is not recorded; ranks {_numbers(job)} are at hand",
-        "if these are not all ranks, one that is not given may be later; give the recordings of all ranks", here,
+        "if these are not all ranks, one that is not given may be later; give the recordings of all ranks",
     )  # fmt: skip
 
 

@@ -109,6 +109,13 @@ BESIDES: Final = (
         ("total_ns", "count", "bytes", "bandwidth"),
         rows=5,
     ),
+    View(
+        "link_rates",
+        "Links of the device, as sampled",
+        ("link", "port", "direction"),
+        ("mean_rate", "peak_rate", "mean_share", "peak_share", "lost_share"),
+        rows=6,
+    ),
     View("copies", "Copies", columns=("total_ns", "share", "count", "bytes", "bandwidth", "blocked_ns"), rows=5),
     View(
         "synchronisations",

@@ -73,6 +73,13 @@ _WHOLE_VECTORS = Action(
     needs=("python",),
     page="npu-operators",
 )
+_VECTOR_CALLS = Action(
+    "Let the vector and cube units do the work: one instruction for a whole tile in place of loops over elements",
+    before="for (int i = 0; i < n; i++) c.SetValue(i, a.GetValue(i) + b.GetValue(i));",
+    after="AscendC::Add(c, a, b, n);   // TileLang: an operation on tiles in place of T.serial",
+    needs=("native", "npu"),
+    page="npu-operators",
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -141,7 +148,7 @@ def _scalar(
         summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}, {percent(share)} of it) "
         f"keep the scalar units of their cores busy for {percent(mean)} of their time, and no other pipe for more than "
         f"{percent(rest)}: it goes to loops over single elements, addresses, or waiting in these.",
-        actions=(_WHOLE_VECTORS, _SHAPES),
+        actions=(_WHOLE_VECTORS, _VECTOR_CALLS, _SHAPES),
         taken_ns=per_step(s, found.dur.sum()),
         waiting=rest < limits["idle"],
         confidence=0.8,

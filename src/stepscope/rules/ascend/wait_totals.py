@@ -38,6 +38,13 @@ _UNSET = Action(
     after="export ASCEND_LAUNCH_BLOCKING=0",
     page="hccl-settings",
 )
+_AFTER_ALL = Action(
+    "Launch what belongs together, and wait once behind it",
+    before="kernel<<<blocks, nullptr, stream>>>(...);\naclrtSynchronizeStream(stream);   // after each launch",
+    after="for (...) kernel<<<blocks, nullptr, stream>>>(...);\naclrtSynchronizeStream(stream);   // once",
+    needs=("npu",),
+    page="npu-operators",
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -51,7 +58,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="The host waits for the device after most launches",
         summary=f"{plural(waits, 'wait')} of the host come with {plural(launches, 'launch', 'launches')}, and take "
         f"{duration(waited)} of the recording, the longest {duration(longest)}.",
-        actions=(_UNSET,),
+        actions=(_UNSET, _AFTER_ALL),
         confidence=0.6,
         rows=({"table": "recorded_totals", "where": {"of": "calls"}},),
         numbers={"waits": waits, "launches": launches, **limits},

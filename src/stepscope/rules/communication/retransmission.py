@@ -10,9 +10,11 @@ default about four seconds, and everything waits for it. A single switch that dr
 this way.
 
 ## How it decides
-A transfer must take `min_ns`, the sender's timeout, and `min_ratio` times the median of the same collective at the
-same size. Only transfer counts: the shortest participant's time where all ranks' recordings are at hand, or transfers
-that the library recorded. The price is what the step would save if they took the median.
+A transfer must take `min_ns`, the sender's timeout, and `min_ratio` times the median of the same collective at the same
+size. Or an adapter must have dropped `min_lost` of a sample's packets, or found errors in them, where its links were
+sampled; that is advice, as what it costs is not recorded. Only transfer counts: the shortest participant's time where
+all ranks' recordings are at hand, or transfers that the library recorded. The price is what the step would save if they
+took the median.
 
 ## What to try
 Look for pauses and drops on the switches' and adapters' counters; give the traffic the class and priority that the
@@ -30,13 +32,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.amounts import duration
+from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.communication.communication import CollectiveCalls, calls
+from stepscope.signals.communication.sampled_links import SampledLink, sampled_links
 from stepscope.signals.shared.job import platform
 
 _NPU: Final = Action(
@@ -60,7 +63,13 @@ RDMA_CLASS: Final = (_NPU, _CUDA)
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare each transfer with its like."""
-    found = s(calls)
+    lossy = [one for one in s.maybe(sampled_links) or () if (one.lost_share or 0.0) >= limits["min_lost"]]
+    if lossy:
+        yield _losing(s, max(lossy, key=lambda one: one.lost_share or 0.0), limits)
+    found = s.maybe(calls) if lossy else s(calls)
+    if lossy and (found is None or not found.told.any()):
+        return
+    assert found is not None
     if not found.told.any():
         raise MissingInputError(
             "waiting can't be distinguished from transfer", hint="give the recordings of all ranks together"
@@ -84,6 +93,21 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
+def _losing(s: Signals, link: SampledLink, limits: Limits) -> Draft:
+    port = f" of port {link.port}" if link.port else ""
+    return Draft(
+        title="Links between machines lose packets",
+        summary=f"Up to {percent(link.lost_share or 0.0)} of the packets that {link.link}{port} "
+        f"{'receives' if link.direction == 'receive' else 'sends'} are dropped or have errors, by samples taken while "
+        "the job ran: each is sent again, or waited for.",
+        actions=(_NPU if s(platform) == "npu" else _CUDA,),
+        confidence=0.7,
+        rows=({"table": "link_rates", "where": {"link": link.link, "direction": link.direction}},),
+        numbers={"lost": link.lost_share or 0.0, **limits},
+        key="lost",
+    )
+
+
 def _usual(found: CollectiveCalls) -> NDArray[np.int64]:
     """Median transfer of the collectives of the same kind, group and size, for each."""
     usual: NDArray[np.int64] = found.transfer.copy()
@@ -102,6 +126,9 @@ RULE = Rule(
     thresholds=(
         Threshold(
             "min_ns", 4e9, "ns", "msprof-analyze's threshold: HCCL's default timeout is 4.096 µs x 2^20 = 4.3 s."
+        ),
+        Threshold(
+            "min_lost", 0.001, "share", "RDMA networks are set up to lose none: one in a thousand is no bit error."
         ),
         Threshold("min_ratio", 10, "ratio", "A stall is out of all proportion to transfers of its size."),
     ),

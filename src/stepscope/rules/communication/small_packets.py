@@ -10,10 +10,12 @@ by RDMA 1 MB. A network whose switches do not control the flow of the class that
 again, and gives a fraction of its rate.
 
 ## How it decides
-From the sums of `communication.json` or `analysis.db`, operation by operation. Small ones must be `min_part` of all
-of their transport and move data for `min_share` of the step, at less than `slow` of the rate of the large ones (by
-SDMA, where there are none, of `usual_sdma`). RDMA is slow where operations of 1 MB and more get less than `min_rdma`
-together and move data for `min_share` of the step. Both are advice: what the remedy gives is not recorded.
+From the sums of `communication.json` or `analysis.db`, operation by operation. Small ones must be `min_part` of all of
+their transport and move data for `min_share` of the step, at less than `slow` of the rate of the large ones (by SDMA,
+where there are none, of `usual_sdma`). RDMA is slow where operations of 1 MB and more get less than `min_rdma`
+together, or than `min_rdma_part` of the adapter's bandwidth where that was sampled, and move data for `min_share` of
+the step. An adapter that carries `full` of what it can has others to serve. Both are advice: what the remedy gives is
+not recorded.
 
 ## What to try
 Larger buckets, fused collectives, micro-batches that are accumulated. For RDMA: the traffic class and service level
@@ -21,7 +23,8 @@ that the switches protect (`HCCL_RDMA_TC`, whose bits 2 to 7 are the DSCP, 132 b
 default, equal to the priority of the flow control), and the adapters' counters.
 
 ## Known limits
-Needs a recording of level 1 or 2. What the adapter could do is not recorded: `min_rdma` is a fifth of 200 Gbit/s.
+Needs a recording of level 1 or 2. Where links were not sampled (`sys_io`), what the adapter could do is not recorded:
+`min_rdma` is a fifth of 200 Gbit/s.
 """
 
 from __future__ import annotations
@@ -36,12 +39,17 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.communication.packets import MovedOperations, moved
+from stepscope.signals.communication.sampled_links import sampled_links
 from stepscope.signals.shared.job import step_ns
 
 _LARGER: Final = Action(
     "Let each collective move more: larger buckets, and gradients that are reduced once per several micro-batches",
     before="DistributedDataParallel(model, bucket_cap_mb=25)",
     after="DistributedDataParallel(model, bucket_cap_mb=200)   # Megatron, MindSpeed: --ddp-bucket-size",
+    page="collective-bandwidth",
+)
+_ALONE: Final = Action(
+    "Give collectives an adapter that nothing else uses: storage, checkpoints and other jobs on another network",
     page="collective-bandwidth",
 )
 
@@ -60,8 +68,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         yield _small(transport, small, small.bytes.size / mine.bytes.size, (usual, step), limits)
     remote = every.by("RDMA")
     remote = remote.where(remote.bytes >= SMALL_BYTES["RDMA"])
-    if remote.ns_per_step >= limits["min_share"] * step and 0 < remote.rate < limits["min_rdma"]:
-        yield _slow(remote, step, limits)
+    links = s.maybe(sampled_links) or ()
+    able = max((one.bandwidth for one in links if one.bandwidth), default=None)
+    expected = limits["min_rdma"] if able is None else limits["min_rdma_part"] * able
+    if remote.ns_per_step >= limits["min_share"] * step and 0 < remote.rate < expected:
+        fullest = max((one.peak_share or 0.0 for one in links), default=0.0)
+        yield _slow(remote, (expected, step), fullest, limits)
 
 
 def _small(transport: str, small: MovedOperations, part: float, against: tuple[float, int], limits: Limits) -> Draft:
@@ -82,18 +94,20 @@ def _small(transport: str, small: MovedOperations, part: float, against: tuple[f
     )
 
 
-def _slow(remote: MovedOperations, step: int, limits: Limits) -> Draft:
-    spent = remote.ns_per_step
+def _slow(remote: MovedOperations, against: tuple[float, int], fullest: float, limits: Limits) -> Draft:
+    least, step = against
+    spent, full = remote.ns_per_step, fullest >= limits["full"]
+    carried = f" Their adapter carries up to {percent(fullest)} of what it can: others use it at the same time."
     return Draft(
         title="RDMA runs far below the rate of its link",
         summary=f"Transfers by RDMA of {quantity(float(remote.bytes.mean()), 'bytes')} on average get "
-        f"{quantity(remote.rate, 'bytes/s')}, where {quantity(limits['min_rdma'], 'bytes/s')} are the least to expect: "
-        f"{duration(spent)} per step ({percent(spent / step)}).",
-        actions=(*RDMA_CLASS, _LARGER),
+        f"{quantity(remote.rate, 'bytes/s')}, where {quantity(least, 'bytes/s')} are the least to expect: "
+        f"{duration(spent)} per step ({percent(spent / step)}).{carried if full else ''}",
+        actions=(_ALONE,) if full else (*RDMA_CLASS, _LARGER),
         taken_ns=spent,
         confidence=0.6,
         rows=({"table": "packet_sizes", "where": {"link": "RDMA"}},),
-        numbers={"rate": remote.rate, **limits},
+        numbers={"rate": remote.rate, "least": least, "fullest": fullest, **limits},
         key="rdma",
     )
 
@@ -107,6 +121,8 @@ RULE = Rule(
         Threshold("slow", 0.5, "share", "At half of the usual rate and more, larger ones gain little."),
         Threshold("usual_sdma", 18e9, "bytes/s", "Usual rate of a link between two NPUs (msprof-analyze)."),
         Threshold("min_rdma", 5e9, "bytes/s", "40 Gbit/s: NPUs of training servers have adapters of 200 Gbit/s."),
+        Threshold("min_rdma_part", 0.2, "share", "The same as a part of what an adapter can carry."),
+        Threshold("full", 0.9, "share", "What protocols leave of a link's bandwidth to the data."),
     ),
     check=check,
     symptom_of=("COM002", "COM003", "COM008"),

@@ -69,6 +69,8 @@ _MODULE_COLUMNS: Final[Columns] = {"moduleId": "int", "timestampNs": "int", "tot
 
 #: Columns that identify the subject in other tables of samples; their other columns are series.
 _KEYS: Final = ("deviceId", "timestampNs", "type", "mode", "bus", "funcId", "port", "portId", "hbmId", "depth", "id")
+#: Series of several ports are apart.
+_PORTS: Final = ("funcId", "portId", "port")
 _OTHER: Final = ("NIC", "ROCE", "HCCS", "PCIE", "QOS", "SIO", "UB", "DDR", "NETDEV_STATS", "LOW_POWER", "CPU_USAGE",
                  "HOST_MEM_USAGE", "HOST_DISK_USAGE", "HOST_NETWORK_USAGE")  # fmt: skip
 
@@ -123,12 +125,16 @@ def _gather_other(database: AscendDatabase, staging: Staging, table: str) -> Non
     series = [column for column in columns if column not in _KEYS]
     loaded = f"db_{table.lower()}"
     wanted: dict[str, Kind] = {"timestampNs": "int"}
+    port = next((column for column in _PORTS if column in columns), None)
     wanted.update(dict.fromkeys(series, "real"))
+    if port:
+        wanted[port] = "int"
+    suffix = f"coalesce(' ' || \"{port}\", '')" if port else "''"
     database.load(staging, table, wanted, loaded, time="timestampNs")
     for column in series:
         quoted = '"' + column.replace('"', '""') + '"'
         staging.connection.execute(
-            f'INSERT INTO ascend_counters SELECT "timestampNs", ?, ?, {quoted} FROM {loaded} '
+            f'INSERT INTO ascend_counters SELECT "timestampNs", ?, ? || {suffix}, {quoted} FROM {loaded} '
             f'WHERE "timestampNs" IS NOT NULL AND isfinite({quoted})',
             [table, column],
         )

@@ -118,7 +118,7 @@ def _describe(staging: Staging, device: int, cores: Cores, least_memory: int) ->
     one_of = f" (one of {', '.join(one.name for one in known)})" if len(known) > 1 else ""
     is_table = f": an {known[0].name}" if len(known) == 1 else one_of
     staging.observe(
-        "device-derived", "info", 1, f"the chip of device {device} has {told}, {cores.source}{is_table}",
+        "device-derived", "info", 1, f"the chip has {told} (device {device}), {cores.source}{is_table}",
         "its peak rates follow from these; --device states another device, --memory the size of its memory",
     )  # fmt: skip
 
