@@ -8,6 +8,7 @@ from pathlib import Path
 from bench.damage.small_ascend import at, write_csv, write_text
 
 from readers.conformance import open_fresh
+from stepscope.readers.ascend.info import attributes
 
 
 def test_samples_of_links_are_counters_and_sums_are_recorded(tmp_path: Path) -> None:
@@ -40,5 +41,21 @@ def test_what_a_program_adds_to_its_recording_is_an_attribute(tmp_path: Path) ->
     path.write_text(json.dumps({**json.loads(path.read_text()), "run": "try 7", "sizes": [1, 2]}))
     with open_fresh(tmp_path) as trace:
         [recording] = trace.recordings.values()
+        lines = {row["code"]: row["message"] for row in trace.rows("SELECT code, message FROM health")}
     added = {key: value for key, value in recording.attributes.items() if key.startswith("metadata.")}
     assert added == {"metadata.run": "try 7", "metadata.sizes": "[1, 2]"}
+    assert lines["metadata-added"] == "the program noted: run = try 7; sizes = [1, 2]"
+
+
+def test_sizes_of_parallelism_that_a_program_noted_are_used() -> None:
+    noted = {
+        "tp": "8", "Pipeline-Parallel_size": 4, "args": {"cp_size": 2, "data_parallel_degree": "2", "ep": "N/A"},
+        "data_size": 5, "dp_group": 3, "tp_overlap": 1, "ENV_VARIABLES": {"pp": 9},
+    }  # fmt: skip
+    told = {key: value for key, value in attributes({}, noted).items() if key.startswith("parallel.")}
+    assert told == {
+        "parallel.tensor_model_parallel_size": 8, "parallel.pipeline_model_parallel_size": 4,
+        "parallel.context_parallel_size": 2, "parallel.data_parallel_size": 2,
+    }  # fmt: skip
+    recorded = attributes({}, {"distributed_args": {"tensor_model_parallel_size": "2", "sequence_parallel": True}})
+    assert recorded == {"distributed.tensor_model_parallel_size": 2, "distributed.sequence_parallel": True}

@@ -49,7 +49,11 @@ def test_states_spread_over_the_ranks_that_hold_the_same_parameters() -> None:
 
 def test_a_model_that_is_divided_among_all_ranks_is_to_be_divided_further() -> None:
     (draft,) = drafts("MEM009", given(60, 32, data=1, tensor=8, pipeline=4))
-    assert "tensor-model-parallel-size" in draft.actions[0].after
+    # A server has eight: the next step is more stages.
+    assert draft.actions[0].after == "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"
+    (draft,) = drafts("MEM009", given(60, 8, data=1, tensor=4, pipeline=2))
+    assert draft.actions[0].before == "--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2"
+    assert draft.actions[0].after.startswith("--tensor-model-parallel-size 8 --pipeline-model-parallel-size 2")
     assert "ZeRO" not in draft.summary
 
 

@@ -43,6 +43,15 @@ def test_recorded_sizes() -> None:
     assert told(sizes, world=128).replicas == 4
 
 
+def test_sizes_that_a_program_noted_stand_in_for_recorded_ones() -> None:
+    noted = {"parallel.tensor_model_parallel_size": 8, "parallel.pipeline_model_parallel_size": 2}
+    assert told(noted, world=64).replicas == 4
+    found = told({**noted, "distributed.tensor_model_parallel_size": 4}, world=64)
+    assert (found.tensor, found.data) == (4, 8)
+    # Those of another run don't divide the ranks of this one.
+    assert told(noted, groups={"0": ALL}) == ParallelSizes(4, 4, 1, 1)
+
+
 def test_names_of_groups() -> None:
     found = told(groups={"default_pg": ALL, "dp_cp": [0, 2], "tp": [0, 1]})
     assert (found.data, found.tensor, found.replicas) == (2, 2, 2)

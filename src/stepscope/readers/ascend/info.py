@@ -6,6 +6,7 @@ import json
 from typing import Any, Final
 
 from stepscope.readers.ascend.files import Result
+from stepscope.readers.ascend.tables.added import added, sizes, whole
 from stepscope.readers.ascend.vocabulary import GRAPH_KERNEL, group_hash
 from stepscope.readers.asked_for import told
 from stepscope.store.staging import Staging
@@ -14,8 +15,6 @@ Attributes = dict[str, str | int | float | bool]
 
 #: Options under the names of PyTorch's profiler, else their own without the underscore.
 _COMMON: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
-#: The profiler's own entries among the metadata.
-_OWN: Final = ("ENV_VARIABLES", "distributed_args", "parallel_group_info", "pp_info")
 _VERSIONS: Final = ("torch_npu_version", "cann_version")
 
 
@@ -44,13 +43,11 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
         found[f"env.{key}"] = str(value)
     for key, value in _dict(metadata.get("distributed_args")).items():
         if isinstance(value, (str, int, float)):
-            found[f"distributed.{key}"] = value
-    for name, value in metadata.items():
-        # What a program has added to its recording by `add_metadata`; a damaged table may name it by a number.
-        key = str(name)
-        if key not in _OWN and not key.startswith("SCHEMA_VERSION"):
-            found[f"metadata.{key}"] = value if isinstance(value, (str, int, float)) else json.dumps(value)
-    return found
+            size = whole(value)
+            found[f"distributed.{key}"] = value if size is None else size
+    for name, value in added(metadata).items():
+        found[f"metadata.{name}"] = value if isinstance(value, (str, int, float)) else json.dumps(value)
+    return found | {f"parallel.{name}": size for name, size in sizes(metadata).items()}
 
 
 def framework(result: Result) -> Attributes:

@@ -32,6 +32,7 @@ from stepscope.readers.ascend.sums import (
     sums_by_name,
     take_sums_for_events,
 )
+from stepscope.readers.ascend.tables.added import observe_added
 from stepscope.readers.ascend.tables.link_rates import add_link_rates
 from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import Progress, Source
@@ -66,6 +67,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     sizes = sizes_in_matrix(staging)
     stage_collectives(staging, group_names(found.operations, members), members, sums_by_name(staging), sizes)
     _observe(staging, result)
+    observe_added(staging, found.metadata)
     return Recording(
         source=str(source),
         reader=NAME,

@@ -37,7 +37,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.layout import layout
+from stepscope.signals.communication.layout import ParallelSizes, layout
 from stepscope.signals.communication.process_groups import megatron
 from stepscope.signals.memory.memory import failures, fullest, used_share
 from stepscope.signals.shared.job import platform
@@ -56,12 +56,8 @@ _CODE = {
     "ZeRO-3 (FSDP)": "for block in model.blocks:\n    fully_shard(block)\nfully_shard(model)",
 }
 
-_DIVIDE = Action(
-    "Divide the model among more devices: tensor parallelism within a server, then pipeline stages across servers",
-    before="--tensor-model-parallel-size 1 --pipeline-model-parallel-size 1",
-    after="--tensor-model-parallel-size 8 --sequence-parallel   # then --pipeline-model-parallel-size 2",
-    page="pipeline-parallelism",
-)
+#: Devices of a server, beyond which tensor parallelism is not to go.
+_SERVER = 8
 _RECOMPUTE = Action(
     "Recompute the largest blocks in the backward pass",
     before="x = block(x)",
@@ -114,10 +110,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     if told.replicas is None:
         said = "; how many ranks hold the same parameters, over which their states could be spread, is not recorded"
-        actions, confidence = (_sharding(s, "ZeRO-1"), _DIVIDE), 0.5
+        actions, confidence = (_sharding(s, "ZeRO-1"), _dividing(told)), 0.5
     elif told.replicas == 1:
         said = ", and no two ranks hold the same parameters: the model has to be divided among more devices"
-        actions, confidence = (_DIVIDE,), 0.6
+        actions, confidence = (_dividing(told),), 0.6
     else:
         ranks = told.replicas
         fits = [(name, peak.used - peak.baseline * part * (1 - 1 / ranks)) for name, part in _STAGES]
@@ -126,7 +122,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             f"; {name} over the {ranks} ranks that hold the same parameters would bring the peak to about "
             f"{quantity(after, 'bytes')} ({percent(after / peak.total)} of the device)"
         )
-        actions, confidence = (_sharding(s, name), *((_DIVIDE,) if after > limits["fits"] * peak.total else ())), 0.7
+        actions, confidence = (
+            (_sharding(s, name), *((_dividing(told),) if after > limits["fits"] * peak.total else ())),
+            0.7,
+        )
     yield Draft(
         title="Parameters and their states fill the memory",
         summary=f"Only {where}{said}.",
@@ -134,6 +133,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=confidence,
         rows=rows,
         numbers=numbers,
+    )
+
+
+def _dividing(told: ParallelSizes) -> Action:
+    """Twice as many ranks for each replica: within a server first, then by stages."""
+    tensor, stages = told.tensor or 1, told.pipeline or 1
+    sizes = "--tensor-model-parallel-size {} --pipeline-model-parallel-size {}".format
+    wider, longer = sizes(2 * tensor, stages), sizes(tensor, 2 * stages)
+    return Action(
+        "Divide the model among more devices: tensor parallelism within a server, then pipeline stages across servers",
+        before=sizes(tensor, stages),
+        after=f"{wider} --sequence-parallel" if tensor < _SERVER else longer,
+        page="pipeline-parallelism",
     )
 
 

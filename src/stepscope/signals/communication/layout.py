@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -60,14 +61,23 @@ def layout(s: Signals) -> ParallelSizes:
     """As the framework recorded it, else by names of process groups; a job with one group of all ranks has replicas."""
     world = s(world_size)
     attributes = s.trace.recordings[s.rank].attributes
-    sizes: dict[str, Any] = {kind: attributes.get(f"distributed.{name}") for kind, name in _RECORDED.items()}
-    told = {kind: size for kind, size in sizes.items() if type(size) is int and size > 0}
+    told = {kind: size for kind, name in _RECORDED.items() if (size := _size(attributes, name)) is not None}
+    divided = int(np.prod([size for kind, size in told.items() if kind != "expert"]))
+    # What a program noted may be of another run.
+    if world and world % divided:
+        told = {}
     if "data" in told or {"tensor", "pipeline"} <= told.keys():
         rest = int(np.prod([size for kind, size in told.items() if kind in ("tensor", "pipeline", "context")]))
         if "data" not in told and world and world % rest == 0:
             told["data"] = world // rest
         return ParallelSizes(world, **told)
     return ParallelSizes(world, **_by_groups(s, world))
+
+
+def _size(attributes: Mapping[str, Any], name: str) -> int | None:
+    """A size as the framework recorded it, else as the program noted it."""
+    size = attributes.get(f"distributed.{name}", attributes.get(f"parallel.{name}"))
+    return size if type(size) is int and size > 0 else None
 
 
 def _by_groups(s: Signals, world: int | None) -> dict[str, int]:
