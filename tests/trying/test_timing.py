@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
 from stepscope.trying import timing
 from stepscope.trying.failures import CUT, reason_of
+from stepscope.trying.job.clock import TrialClock
+from stepscope.trying.job.report import TrialReport
 from stepscope.trying.job.settings import TrialSettings
 from stepscope.trying.registry import all_remedies
 from stepscope.trying.runs import RunResult, TriedProgram, Workplace
@@ -87,3 +90,20 @@ def test_steps_of_a_run_that_had_no_turn_are_not_compared(tmp_path: Path, monkey
     monkeypatch.setattr(timing, "_TURN_S", 15.0)
     base, new = pair(tmp_path, 400)
     assert (base.ended, new.why, new.steps) == (True, CUT, 0)
+
+
+def test_steps_that_calls_of_a_model_start_go_on_after_the_warm_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("torch", "torch._C", "torch._C._dynamo"):
+        monkeypatch.setitem(sys.modules, name, MagicMock())
+    monkeypatch.setattr("stepscope.record.job.recorder.is_traced", lambda: False)
+    said: list[TrialReport] = []
+    clock = TrialClock(TrialSettings("", str(tmp_path), warmup=2), said.append, list)
+    left: list[str] = []
+    monkeypatch.setattr(clock.models, "leave", lambda: left.append(clock.loops.finder.source))
+    for _ in range(6):
+        clock.called("net")
+    assert [(one.source, one.ready) for one in said] == [("model", True)]
+    assert sum(path.stat().st_size // 8 for path in tmp_path.glob("*.steps")) == 6
+    assert not left

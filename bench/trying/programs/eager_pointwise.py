@@ -11,7 +11,7 @@ class Chain(torch.nn.Module):
 
     def forward(self, x):
         x = self.first(x)
-        for i in range(120):
+        for i in range(30):
             x = x * 0.999 + 0.001 * i
             x = torch.where(x > 1, 1 - x, x)
         return x

@@ -21,7 +21,7 @@ class Block(torch.nn.Module):
 
 
 class Decoder(torch.nn.Module):
-    def __init__(self, width=64, layers=12, length=32):
+    def __init__(self, width=64, layers=6, length=32):
         super().__init__()
         self.embedding = torch.nn.Embedding(256, width)
         self.blocks = torch.nn.ModuleList(Block(width) for _ in range(layers))

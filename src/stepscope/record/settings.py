@@ -36,7 +36,7 @@ class RecordSettings:
         ring: Steps that each process keeps in its ring, with or without recordings; 0 for no ring.
         jump: Record when memory in use exceeds the most before by this share; 0 for never.
         jump_bytes: Bytes that it must exceed it by besides.
-        cooldown_s: Seconds after one recording in which none is made that nobody asks for.
+        cooldown_s: Seconds in which no more than three recordings are made that nobody asks for.
         keep: Recordings kept, each in a folder of its own, the oldest being removed; 0 for all, in one folder.
         keep_bytes: Bytes that they take at most; the newest is kept whatever its size.
         control: Folder, of this user alone, in which processes can be asked for recordings; empty for none.

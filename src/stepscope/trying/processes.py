@@ -92,8 +92,9 @@ def end(process: subprocess.Popen[bytes], token: str) -> None:
                 with contextlib.suppress(OSError):
                     os.kill(one, signal.SIGKILL)
         time.sleep(0.02)
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _is_helper(pid: int) -> bool:

@@ -143,9 +143,12 @@ def test_what_all_ranks_are_asked_for_goes_nowhere_else(tmp_path: Path) -> None:
         assert RecordingRequest.read_within(output) is None
 
 
-def test_within_a_pause_only_what_is_asked_for_or_far_worse_is_recorded(tmp_path: Path) -> None:
-    first = claim(tmp_path, seen(4), 60, "")
-    assert first is not None
+def test_within_a_pause_only_what_is_asked_for_or_far_worse_is_recorded_from_the_fourth_on(tmp_path: Path) -> None:
+    first = None
+    for step in (4, 5, 6):
+        first = claim(tmp_path, seen(step), 60, first.folder if first else "")
+        assert first is not None
+        assert first.folder.endswith(f"-step-{step}")
     assert claim(tmp_path, seen(9), 60, first.folder) is None
     assert claim(tmp_path, seen(9, 500), 60, first.folder) is None
     worse = claim(tmp_path, seen(9, 501), 60, first.folder)
@@ -155,11 +158,18 @@ def test_within_a_pause_only_what_is_asked_for_or_far_worse_is_recorded(tmp_path
 
 
 def test_a_pause_ends(tmp_path: Path) -> None:
-    first = claim(tmp_path, seen(4, ago_s=61), 60, "")
-    second = claim(tmp_path, seen(90), 60, "")
-    assert first is not None
-    assert second is not None
-    assert first.folder != second.folder
+    folder = ""
+    for step, ago_s, recorded in (
+        (4, 61, True),
+        (5, 59, True),
+        (6, 58, True),
+        (7, 57, True),
+        (8, 56, False),
+        (9, 0, False),
+    ):
+        made = claim(tmp_path, seen(step, ago_s=ago_s), 60, folder)
+        assert (made is not None) is recorded, step
+        folder = made.folder if made else folder
 
 
 def test_requests_are_for_this_user_alone_and_broken_ones_are_none(tmp_path: Path) -> None:

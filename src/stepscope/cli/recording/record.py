@@ -91,7 +91,7 @@ KeepMib = Annotated[
 Cooldown = Annotated[
     float,
     typer.Option(
-        "--cooldown", min=0, metavar="SECONDS", help="After one recording --watch makes none by itself for 60 s."
+        "--cooldown", min=0, metavar="SECONDS", help="In so many seconds, 60, --watch makes three recordings by itself."
     ),
 ]
 Prometheus = Annotated[

@@ -26,6 +26,8 @@ ASKED: Final = "asked.json"
 REASON: Final = ".trigger.json"
 #: Seconds after which a request is none any more, for processes that have not seen it.
 STALE_S: Final = 120.0
+#: Recordings by themselves within a pause: on a busy machine the first reason is seldom the one that matters.
+_IN_PAUSE: Final = 3
 #: A reason that is so many times as far from what is usual as the last one does not wait: noise hides nothing.
 _WORSE: Final = 2
 #: Seconds in which what one rank saw counts as the same that another one sees.
@@ -42,12 +44,14 @@ class RecordingRequest:
         trigger: Why.
         steps: How many steps; 0 for as many as the job was started with.
         options: What to record, by names of `RecordSettings`, where it differs from what the job was started with.
+        earlier: When recordings just before it were asked for, unix ns.
     """
 
     folder: str
     trigger: Trigger
     steps: int = 0
     options: dict[str, Any] = field(default_factory=dict)
+    earlier: tuple[int, ...] = ()
 
     @property
     def age_s(self) -> float:
@@ -58,6 +62,7 @@ class RecordingRequest:
         """Put it where processes look, in one step, for this user alone."""
         values = {
             "folder": self.folder, "trigger": self.trigger.values(), "steps": self.steps, "options": self.options,
+            "earlier": self.earlier,
         }  # fmt: skip
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         unfinished.touch(mode=0o600)
@@ -71,7 +76,8 @@ class RecordingRequest:
             values = json.loads(path.read_text(encoding="utf-8"))
             folder, steps, options = values.get("folder"), values.get("steps", 0), values.get("options", {})
             if isinstance(folder, str) and isinstance(steps, int) and isinstance(options, dict):
-                return cls(folder, Trigger.of_values(values.get("trigger")), steps, options)
+                earlier = tuple(at for at in values.get("earlier", ()) if isinstance(at, int))
+                return cls(folder, Trigger.of_values(values.get("trigger")), steps, options, earlier)
         return None
 
     @classmethod
@@ -93,7 +99,7 @@ def claim(output: Path, trigger: Trigger, cooldown_s: float, done: str) -> Recor
     Args:
         output: The folder of the recordings.
         trigger: The reason.
-        cooldown_s: Seconds after the last request in which nothing but what somebody asks for is recorded.
+        cooldown_s: Seconds within which no more than three are recorded, but what somebody asks for or is far worse.
         done: The folder of what this process recorded last, in which it does not take part again.
 
     Returns:
@@ -108,11 +114,19 @@ def claim(output: Path, trigger: Trigger, cooldown_s: float, done: str) -> Recor
         last = RecordingRequest.read_within(output)
         if last is not None and 0 <= last.age_s < _SAME_S and last.folder != done:
             return last
-        if last is not None and trigger.is_automatic and 0 <= last.age_s < cooldown_s and not _is_worse(trigger, last):
+        recent = _within(last, cooldown_s)
+        if last is not None and trigger.is_automatic and len(recent) >= _IN_PAUSE and not _is_worse(trigger, last):
             return None
-        request = RecordingRequest(str(_new_folder(output, trigger)), trigger)
+        request = RecordingRequest(str(_new_folder(output, trigger)), trigger, earlier=recent[-_IN_PAUSE:])
         request.write(path)
     return request
+
+
+def _within(last: RecordingRequest | None, seconds: float) -> tuple[int, ...]:
+    """When the last recordings were asked for, of those at most so long ago; unix ns."""
+    now = time.time_ns()
+    known = (*last.earlier, last.trigger.unix_ns) if last is not None else ()
+    return tuple(at for at in known if 0 <= now - at < seconds * 1e9)
 
 
 def _is_worse(trigger: Trigger, last: RecordingRequest) -> bool:

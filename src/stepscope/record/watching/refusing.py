@@ -20,7 +20,8 @@ def refusal(pid: int) -> UserError:
     if not lives(pid):
         return UserError(f"there is no process {pid}", hint="see ps for its number; in a container, attach within it")
     name = _text(pid, "comm").strip() or "?"
-    if _owner(pid) != os.geteuid():
+    owner = _owner(pid)
+    if owner is not None and owner != os.geteuid():
         return UserError(f"process {pid} ({name}) is another user's", hint="attach as that user")
     inside = re.search(r"^NSpid:(.*)$", _text(pid, "status"), re.MULTILINE)
     if inside is not None and len(inside[1].split()) > 1:
@@ -70,11 +71,11 @@ def settings_of(pid: int) -> RecordSettings | None:
     return None
 
 
-def _owner(pid: int) -> int:
-    """The user of a process; this one where the system does not tell."""
+def _owner(pid: int) -> int | None:
+    """The user of a process; None where the system does not tell."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}").stat().st_uid
-    return os.geteuid()
+    return None
 
 
 def _text(pid: int, name: str) -> str:

@@ -62,7 +62,8 @@ class TrialClock(Recorder):
             since, used = self._since
             self.running = (time.process_time_ns() - used) / max(time.perf_counter_ns() - since, 1)
             self._report(ready=True)
-            self.models.leave()
+            if self.loops.finder.source != "model":
+                self.models.leave()
 
     def leave(self, reason: str = "the program ended") -> None:
         """The process ends: say what is known by then."""

@@ -95,7 +95,8 @@ class TrialInProcess:
         for remedy in self._remedies:
             self._start(remedy)
         at_exit(self._clock.leave)
-        os.register_at_fork(after_in_child=self._clock.begin_anew)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._clock.begin_anew)
 
     def _edits(self) -> dict[str, Edits]:
         edits: dict[str, Edits] = {}

@@ -87,7 +87,7 @@ class ControlEntry:
             return self._settings.reports
         # Without a launcher of ours: where the ranks meet, or the group that the shell started.
         place = f"{os.environ.get('MASTER_ADDR', '')}:{os.environ.get('MASTER_PORT', '')}"
-        return place if place != ":" else f"group {os.getpgid(0)}"
+        return place if place != ":" else f"group {os.getpgid(0) if hasattr(os, 'getpgid') else os.getppid()}"
 
 
 def control_folder() -> Path:
@@ -96,8 +96,7 @@ def control_folder() -> Path:
     Raises:
         OSError: It can't be made, or is not this user's alone.
     """
-    user = os.geteuid() if hasattr(os, "geteuid") else 0
-    folder = Path(tempfile.gettempdir()) / f"stepscope-{user}"
+    folder = Path(tempfile.gettempdir()) / f"stepscope-{_user()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if not is_private(folder):
         raise PermissionError(errno.EACCES, "it is open to others than you", str(folder))
@@ -120,4 +119,12 @@ def waiting_settings(folder: Path) -> RecordSettings:
 def is_private(folder: Path) -> bool:
     """Whether a folder is this user's, and nobody else may look into it or write to it."""
     about = folder.lstat()
-    return about.st_uid == os.geteuid() and not about.st_mode & 0o077 and folder.is_dir()
+    if os.name == "nt":
+        # Modes say nothing there, and the temporary folder is within the user's own.
+        return folder.is_dir() and not folder.is_symlink()
+    return about.st_uid == _user() and not about.st_mode & 0o077 and folder.is_dir()
+
+
+def _user() -> int:
+    """The user of this process; 0, as `stat` says, on systems without such numbers."""
+    return os.geteuid() if hasattr(os, "geteuid") else 0
