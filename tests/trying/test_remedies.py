@@ -100,7 +100,7 @@ def test_what_was_seen_comes_first_and_a_price_of_something_else_names_nothing()
     seen = Seen(cores=2, threads=16, constructed=[LOADER], models=[MODEL], small_operators=500)
     findings = [NamedFinding("DAT001", "", 0.5, True)]
     found = [one.remedy.name for one in candidates(findings, seen, (), False)]
-    assert found == ["threads", "loader-workers", "compile"]
+    assert found == ["threads", "loader-workers", "compile", "one-thread"]
     few = Seen(cores=2, threads=1)
     assert not candidates([NamedFinding("SYS007", "", 0.4, True)], few, (), False)
     unpriced = candidates([NamedFinding("SYS007", "", None, True)], few, (), False)

@@ -48,7 +48,7 @@ def candidates(
         mine = [one for one in findings if one.shown and _names(one, remedy)]
         unfit = remedy.fits(seen)
         evident = not unfit and remedy.evident(seen)
-        if not (mine or evident or only or everything):
+        if not (mine or evident or only or everything or (not unfit and remedy.worth(seen))):
             continue
         best = max(mine, key=lambda one: one.share or 0.0, default=None)
         if unfit and not only:

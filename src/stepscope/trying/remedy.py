@@ -56,6 +56,7 @@ class OutsideRemedy:
         fits: Why it can't be applied to what was seen, a phrase; empty if it can.
         evident: Whether what was seen of the program names it by itself, without a finding.
         most: The largest share of the step that it can save on this machine, whatever a finding's price is.
+        worth: Whether what was seen makes it worth a try without a finding, after those that one names.
         variables: Environment variables to set; None takes one away.
         edits: By kind of interface (`loader`, `optimizer`, `ddp`), what to change of the arguments.
         start: Done once torch is imported, before the program uses it; whether there was something to do.
@@ -74,6 +75,7 @@ class OutsideRemedy:
     changes: str
     fits: Callable[[Seen], str] = _always
     evident: Callable[[Seen], bool] = _never
+    worth: Callable[[Seen], bool] = _never
     most: Callable[[Seen], float] = _all
     variables: Callable[[Seen], Mapping[str, str | None]] = _nothing
     edits: Mapping[str, Edit] = field(default_factory=dict)
