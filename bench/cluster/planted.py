@@ -106,6 +106,23 @@ def _healthy_stages(job: SimJob, _: Random) -> Planted:
     return Planted("healthy, stages", _two_stages(job))
 
 
+def _interleaved(job: SimJob) -> SimJob:
+    """Each rank of a pipeline holds two parts of the model."""
+    stages = 4 if job.ranks < _FEW_EVENTS else 2
+    return replace(
+        _two_stages(job), stages=stages, virtual_stages=2, layers=2 * stages, micro_batches=4 * stages,
+        batch=4 * stages, sequence=2048,
+    )  # fmt: skip
+
+
+def _healthy_interleaved(job: SimJob, _: Random) -> Planted:
+    return Planted("healthy, interleaved stages", _interleaved(job))
+
+
+def _slow_device_interleaved(job: SimJob, rng: Random) -> Planted:
+    return replace(_slow_device(_interleaved(job), rng), kind="slow device, interleaved stages")
+
+
 def _slow_device_in_stage(job: SimJob, rng: Random) -> Planted:
     return replace(_slow_device(_two_stages(job), rng), kind="slow device in a stage")
 
@@ -177,7 +194,7 @@ def _expert(job: SimJob) -> SimJob:
 KINDS: Final[tuple[Callable[[SimJob, Random], Planted], ...]] = (
     _healthy, _skewed, _even_experts, _slow_device, _slow_device_skewed, _slow_host, _slow_link, _slow_pair,
     _uneven_stage, _uneven_experts, _healthy_stages, _slow_device_in_stage, _slow_host_in_stage, _slow_link_of_stages,
-    _slow_loader,
+    _slow_loader, _healthy_interleaved, _slow_device_interleaved,
 )  # fmt: skip
 
 

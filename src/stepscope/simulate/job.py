@@ -71,6 +71,7 @@ class SimJob:
         pause_ns: length of such a pause.
         ranks: ranks; all of them are data-parallel but for stages.
         stages: stages of a pipeline, each on as many ranks; 1 for none.
+        virtual_stages: parts of the model on each rank of a pipeline, interleaved with those of the others.
         micro_batches: parts in which a batch goes through a pipeline.
         last_stage_layers: blocks of the last stage, which has head and loss too; 0 for as many as the others have.
         parallel: ``ddp`` (all-reduce of gradients) or ``fsdp`` (sharded: all-gather, reduce-scatter).
@@ -185,6 +186,7 @@ class SimJob:
 
     ranks: int = 1
     stages: int = 1
+    virtual_stages: int = 1
     micro_batches: int = 1
     last_stage_layers: int = 0
     parallel: str = "ddp"

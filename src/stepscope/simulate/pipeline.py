@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stepscope.simulate.job import SimJob
 
@@ -25,22 +25,35 @@ class PipelineStage:
         layers: Its blocks, as the numbers they have in the model.
         replicas: The ranks that run the same stage on other batches.
         pipe: The ranks of a pipeline, in order of stages.
+        part: Which of the parts of the model that the rank holds.
+        parts: How many it holds, which are interleaved with those of the others (virtual stages).
     """
 
     index: int
     layers: range
     replicas: RankGroup
     pipe: RankGroup
+    part: int = 0
+    parts: int = 1
 
     @property
     def first(self) -> bool:
         """Whether it is the first stage of the model."""
-        return self.index == 0
+        return self.index == 0 and self.part == 0
 
     @property
     def last(self) -> bool:
         """Whether it ends the model, with head and loss."""
-        return self.index == len(self.pipe.ranks) - 1
+        return self.index == len(self.pipe.ranks) - 1 and self.part == self.parts - 1
+
+    def interleaved(self, job: SimJob) -> tuple[PipelineStage, ...]:
+        """The parts of the model that the rank holds, in order: of S ranks every S-th, all of as many layers."""
+        size = job.layers // (job.stages * job.virtual_stages)
+        return tuple(
+            replace(self, layers=range(first, first + size), part=part, parts=job.virtual_stages)
+            for part in range(job.virtual_stages)
+            for first in ((part * job.stages + self.index) * size,)
+        )
 
 
 def stage_of(job: SimJob, rank: int) -> PipelineStage:

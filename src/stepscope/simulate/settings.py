@@ -24,7 +24,7 @@ _POSITIVE = frozenset(
     (
         "layers", "hidden", "heads", "sequence", "sequence_cycle", "image", "vocab", "batch",
         "elementwise_split", "gelu_split", "compute_scale", "kernel_floor_ns", "queue_depth", "prefetch",
-        "pinned_bandwidth", "pageable_bandwidth", "ranks", "stages",
+        "pinned_bandwidth", "pageable_bandwidth", "ranks", "stages", "virtual_stages",
         "micro_batches", "ranks_per_host", "bucket_bytes", "link_bandwidth",
         "network_bandwidth", "slow_factor", "slow_host_factor", "slow_loader_factor", "slow_link_factor", "busy_factor",
         "steps", "op_ns",
@@ -80,7 +80,7 @@ def check(job: SimJob) -> None:
         raise UserError(
             "a folder of Ascend holds no work without its launch", hint="set start_edge or device, not both"
         )
-    if job.stages > 1:
+    if job.stages > 1 or job.virtual_stages > 1:
         _check_pipeline(job)
     if job.experts:
         _check_experts(job)
@@ -125,6 +125,16 @@ def _check_pipeline(job: SimJob) -> None:
         raise UserError(
             f"{job.stages} stages can't share {job.ranks} ranks and {job.layers} layers",
             hint="set ranks to a multiple of stages, and layers to at least as many",
+        )
+    parts = job.stages * job.virtual_stages
+    if job.virtual_stages > 1 and (
+        job.stages < 2 or job.layers % parts or job.micro_batches % job.stages or job.last_stage_layers
+    ):
+        raise UserError(
+            f"{job.virtual_stages} virtual stages on each of {job.stages} can't share {job.layers} layers and "
+            f"{job.micro_batches} micro-batches",
+            hint=f"set stages to 2 or more, layers to a multiple of {parts}, micro_batches to one of {job.stages}, "
+            "and last_stage_layers=0",
         )
     if job.micro_batches > job.batch:
         raise UserError(

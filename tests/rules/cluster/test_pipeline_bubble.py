@@ -55,6 +55,14 @@ def test_a_model_that_fits_into_one_device_needs_no_pipeline() -> None:
     assert "GiB" not in draft.summary
 
 
+def test_interleaved_parts_are_told_and_not_advised() -> None:
+    ((_, one), step) = on(0, 38_000_000).items()
+    one = replace(one, ranks=(0, 1, 2, 3), arrivals=8.0, parts=2)
+    (draft,) = job_drafts("CLU006", {0: {pipeline.stage: one, step[0]: step[1]}})
+    assert {"8", "4", "2", "84.2 %"} <= {*figures(draft.summary)}
+    assert [action for action in draft.actions if "several chunks" in action.text] == []
+
+
 def test_a_small_bubble_is_as_it_must_be() -> None:
     assert job_drafts("CLU006", {0: on(0, 4_999_999)}) == []
     assert len(job_drafts("CLU006", {0: on(0, 5_000_000)})) == 1

@@ -6,8 +6,8 @@ meanwhile: the pipeline's bubble.
 
 ## Why it matters
 The first stage idles until the gradients of its first micro-batch come back, the last one until the first activations
-arrive. With p even stages and m micro-batches, (p - 1) / (m + p - 1) of each step is bubble; uneven stages add to that,
-since all wait for the longest.
+arrive. With p even stages and m micro-batches, (p - 1) / (m + p - 1) of each step is bubble, with v interleaved parts
+of the model on each rank (p - 1) / (v m + p - 1); uneven stages add to that, since all wait for the longest.
 
 ## How it decides
 Sends and receives in a pipeline's process group, or between two ranks that exchange nothing else (`pipeline.stage`), in
@@ -28,7 +28,9 @@ stages; layers moved from the longest stage (the last one has the head and the l
 
 ## Known limits
 Without the other stages the longest one is not known; without the other pipelines a slow rank looks like a bubble.
-Inference pipelines also wait for requests, and are not judged.
+That parts are interleaved is told by the first or last of more than two stages, where the other end of sends and
+receives is recorded; of two stages the receives are counted as micro-batches. Inference pipelines also wait for
+requests, and are not judged.
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         + _micro_batches(found[worst])
         + (f" Stage {slowest} computes {balance:.2f} times as long as the shortest." if uneven else "")
         + (f" {needless}" if needless else ""),
-        actions=_actions(found[worst], uneven, bool(needless)),
+        actions=_actions(found[worst], uneven, bool(needless), any(one.parts > 1 for one in found.values())),
         cost_ns=int(max((1 - _LEFT) * bubble, min((1 - even) * max(lengths.values()), bubble) if uneven else 0)),
         confidence=0.9 if found[worst].told else 0.7,
         events=found[worst].events,
@@ -133,8 +135,9 @@ def _needless(one: StageTimes, rooms: list[tuple[int, int]], limits: Limits) -> 
     )
 
 
-def _actions(one: StageTimes, uneven: bool, needless: bool) -> tuple[Action, ...]:
-    usual = (_MOVE, _MORE, _INTERLEAVE) if uneven else (_MORE, _INTERLEAVE, _MOVE)
+def _actions(one: StageTimes, uneven: bool, needless: bool, interleaved: bool) -> tuple[Action, ...]:
+    ordered = (_MOVE, _MORE, _INTERLEAVE) if uneven else (_MORE, _INTERLEAVE, _MOVE)
+    usual = tuple(action for action in ordered if not (interleaved and action is _INTERLEAVE))
     if not needless:
         return (*usual, _FEWER)
     return (replace(_NONE, before=_NONE.before.format(stages=one.stages)), *usual)
@@ -171,9 +174,10 @@ def _micro_batches(one: StageTimes) -> str:
     """Number of micro-batches per step: the first and the last stage receive once for each."""
     if not one.arrivals or one.stages is None or one.position not in (0, one.stages - 1):
         return ""
-    number = round(one.arrivals)
-    ideal = (one.stages - 1) / (number + one.stages - 1)
-    return f" {number} micro-batches per step fill {one.stages} stages to {percent(1 - ideal)} at best."
+    number, others = round(one.arrivals), (one.stages - 1) / one.parts
+    ideal = others / (number + others)
+    held = f" of {one.parts} interleaved parts each" if one.parts > 1 else ""
+    return f" {number} micro-batches per step fill {one.stages} stages{held} to {percent(1 - ideal)} at best."
 
 
 def _balance(found: Mapping[int, StageTimes]) -> tuple[int, float, float]:

@@ -31,6 +31,7 @@ _PIPELINE: Final = re.compile(r"(?:^|[^a-z])(?:pp|pipe|pipeline(?:_model)?(?:_pa
 _OTHERS: Final = re.compile(
     r"(?:^|[^a-z])(?:cp|context|ring|ulysses|sp|ep|expert|moe|tp|tensor|dp|data)(?:[^a-z]|$)", re.I
 )
+_RECEIVED_SQL: Final = "SELECT event, peer FROM collectives WHERE collective = 'recv' AND peer IS NOT NULL"
 _PAIR: Final = 2
 #: Attention kernels per call of a stage, at least: each layer has two per micro-batch, which takes two to four calls.
 _PER_CALL: Final = 2
@@ -48,11 +49,12 @@ class StageTimes:
         ranks: Its ranks in the order of stages; empty if not recorded.
         position: Which of them this rank is; None if not recorded.
         calls: Sends and receives.
-        arrivals: How many of them brought data; None if not told.
+        arrivals: How many of them brought data, or of interleaved parts how many micro-batches; None if not told.
         bubble_ns: Time in which the rank waited in them, beyond moving the data, and computed nothing.
         compute_ns: Time in which its device computed.
         told: Whether waiting was distinguished from moving data, or bounded by what moving as much takes at best.
         events: The longest of the calls.
+        parts: Parts of the model on the rank, interleaved with those of the others, as far as its calls tell.
     """
 
     group: str
@@ -64,6 +66,7 @@ class StageTimes:
     compute_ns: int
     told: bool
     events: NDArray[np.int64]
+    parts: int = 1
 
     @property
     def stages(self) -> int | None:
@@ -109,16 +112,19 @@ def stage(s: Signals) -> StageTimes:
     waited = np.minimum(mine.exposed, mine.dur - mine.transfer)
     group = _most(mine.group, waited)
     ranks = of_pipeline[group]
+    position = ranks.index(s.rank) if s.rank in ranks else None
+    parts, batches = _interleaved(s, mine, ranks, position)
     return StageTimes(
         group,
         ranks,
-        ranks.index(s.rank) if s.rank in ranks else None,
+        position,
         mine.event.size / mine.steps,
-        _arrivals(mine) / mine.steps if mine.told.all() else None,
+        (batches or _arrivals(mine) / mine.steps) if mine.told.all() else None,
         int(waited.sum()) // mine.steps,
         _compute_ns(s),
         bool(mine.told.all()),
         longest(mine.event, waited),
+        parts,
     )
 
 
@@ -166,6 +172,24 @@ def _stages(
         kinds <= set(P2P) and max(len(ranks), world) == _PAIR and (attentions == 0 or _PER_CALL * number <= attentions)
     )
     return tuple(ranks) if alone else None
+
+
+def _interleaved(
+    s: Signals, mine: CollectiveCalls, ranks: tuple[int, ...], position: int | None
+) -> tuple[int, float | None]:
+    """Parts of the model on the first or last of more than two stages, and micro-batches per step, if interleaved.
+
+    With v parts on each rank and m micro-batches, it receives v m times from its neighbour, and (v - 1) m times from
+    the stage at the other end, with which it exchanges nothing otherwise.
+    """
+    if position not in (0, len(ranks) - 1) or len(ranks) <= _PAIR:
+        return 1, None
+    events = set(mine.event.tolist())
+    peers = [row["peer"] for row in s.trace.rows(_RECEIVED_SQL) if row["event"] in events]
+    beside, other = (peers.count(ranks[at]) for at in ((1, -1) if position == 0 else (-2, 0)))
+    if not 0 < other < beside:
+        return 1, None
+    return round(beside / (beside - other)), (beside - other) / mine.steps
 
 
 def _arrivals(mine: CollectiveCalls) -> int:
