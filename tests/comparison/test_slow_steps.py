@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from stepscope.comparison.causes.sentence import sentence
+from stepscope.comparison.comparable import WORK
 from stepscope.comparison.gates import growth_limit, judge
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.noise.modes import chance_of_share, slow_mode
@@ -35,6 +39,28 @@ def failed(base: SideSummary, new: SideSummary, gate: str) -> bool:
     times = compared(base, new)
     [result] = judge([growth_limit(gate)], metric_shifts(base, new, times.interval, 0.99, times.steps))
     return result.failed
+
+
+@pytest.mark.parametrize(
+    ("works", "verdict"),
+    [
+        (("training", "running"), "inconclusive"),
+        (("training", "training"), "slower"),
+        (("running", "unknown"), "slower"),
+        ((None, "running"), "slower"),
+    ],
+)
+def test_neither_of_a_training_and_an_inference_is_faster(works: tuple[str | None, ...], verdict: str) -> None:
+    """Nor is that told of what a recording or an older baseline does not tell."""
+    sides = (side(USUAL), side(tuple(2 * ms for ms in USUAL)))
+    first, second = (
+        replace(one, recorded={} if work is None else {WORK: work}) for one, work in zip(sides, works, strict=True)
+    )
+    found = compared(first, second)
+    assert (found.verdict, found.unlike) == (verdict, verdict == "inconclusive")
+    assert found.reason.startswith("one side trains a model and the other runs one") is found.unlike
+    assert found.reason.endswith(compared(*sides).reason)
+    assert ("within noise" in sentence(found, (), (), ())) is False
 
 
 STALL = side((178, 175, 180, 324, 182, 176), {3: "outlier"})

@@ -56,6 +56,10 @@ _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
     "host": ("load and clocks of hosts differ", "info"),
     "profiler": ("names and what is recorded differ", "info"),
 }
+#: What of a recording tells whether a model is trained or run; it stands in no page by itself.
+WORK: Final = "kind of work"
+TRAINS: Final = "training"
+RUNS: Final = "running"
 _RECORDING: Final = "recording it takes time on the host: idle and host times of that side are too long"
 _UNITS: Final = {
     "step": "steps", "host step": "steps, of the host alone", "window": "no steps: the whole recording",
@@ -86,6 +90,7 @@ def recorded_facts(side: ComparedSide) -> dict[str, str]:
     return {
         "health": "; ".join(row["message"] for row in trace.rows(_ERRORS)) or _HEALTHY,
         "what was run": program_words(side) or UNKNOWN,
+        WORK: TRAINS if (program := trace.once(program_of)).trains else RUNS if program.infers else UNKNOWN,
         "timed": _UNITS[side.unit],
         "batch": _batch(side),
         "model shape": _model_shape(side),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from stepscope.comparison.comparable import RUNS, TRAINS, WORK
 from stepscope.comparison.noise.rates import rate_ratio
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
 from stepscope.comparison.steps.figures import StepsBeside, steps_beside
@@ -38,6 +39,7 @@ class StepTimes:
         reason: Why, one sentence.
         every: Mean of all complete steps of either side where the verdict rests on them; else None.
         steps: All recorded steps of both sides.
+        unlike: Whether one side trains a model and the other runs it, so that neither can be faster.
     """
 
     base_ns: int
@@ -52,6 +54,7 @@ class StepTimes:
     reason: str
     every: tuple[int, int] | None = None
     steps: StepsBeside = field(default_factory=StepsBeside)
+    unlike: bool = False
 
     @property
     def sure_apart_ns(self) -> int:
@@ -111,6 +114,12 @@ def step_times(
         items = base.items if base.items == new.items else None
         steps = steps_beside(base.steps, new.steps, slow_shift(base.steps, new.steps, confidence), confidence, items)
         verdict, reason, every = _with_slow_steps(verdict, reason, interval, steps, margin, confidence)
+    unlike = {base.recorded.get(WORK), new.recorded.get(WORK)} == {TRAINS, RUNS}
+    if unlike and verdict in ("faster", "slower"):
+        verdict, reason = (
+            "inconclusive",
+            f"one side trains a model and the other runs one, so neither is faster: {reason}",
+        )
     return StepTimes(
         sum(base.lengths) // max(1, len(base.lengths)),
         sum(new.lengths) // max(1, len(new.lengths)),
@@ -124,6 +133,7 @@ def step_times(
         reason,
         every,
         steps,
+        unlike,
     )
 
 

@@ -111,7 +111,7 @@ def sentence(
 def _times(times: StepTimes, causes: Sequence[Cause]) -> str:
     sure = [one for one in causes if one.sure][:_SAID]
     unit = _UNITS.get(times.unit, "step")
-    step = f"{unit}: within noise; " if times.verdict == "inconclusive" else ""
+    step = f"{unit}: within noise; " if times.verdict == "inconclusive" and not times.unlike else ""
     if sure:
         return step + "; ".join(map(str, sure))
     if times.verdict in ("faster", "slower") and causes and not times.every:
