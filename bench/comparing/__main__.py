@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.comparing.judging import Judged, compared, judged, opened
-from bench.comparing.nsight import PlantedDatabase
+from bench.comparing.judging import Judged, compared, judged, opened, reading
+from bench.comparing.least import least_found
+from bench.comparing.noise import alarms
 from bench.comparing.plants import PLANTS
-from bench.comparing.trace import PlantedTrace
 from bench.comparing.truth import NotThereError
 from bench.recordings.__main__ import LABELLED
-from stepscope.comparison.gates import growth_limit, judge
 
 #: Recordings of several steps: convolutions, recommendation, a ResNet of three years, ranks of two jobs, and of Nsight
 #: Systems a language model, a hydrodynamics code with many synchronisations, and one with annotations.
@@ -51,11 +50,21 @@ def main() -> None:
     parser.add_argument("--swapped", action="store_true", help="the base has the plant, and the new side lacks it")
     parser.add_argument("--others", action="store_true", help="the recordings that nothing was tuned on")
     parser.add_argument("--noise", type=int, default=0, help="pairs that differ by noise alone, instead of plants")
+    parser.add_argument(
+        "--least", action="store_true", help="how small a change is found, instead: 1 to 10 %% of the step"
+    )
     options = parser.parse_args()
     chosen = [one for one in (OTHERS if options.others else RECORDINGS) if options.only in one]
     with tempfile.TemporaryDirectory() as folder:
         if options.noise:
-            _noise(options.folder, chosen, options.noise, Path(folder))
+            found = alarms(options.folder, chosen, options.noise, Path(folder))
+            print(f"{options.noise} pairs of noise: {dict(found)}")
+            return
+        if options.least:
+            print("| recording | planted | steps | verdict from | cause from | said |\n" + "|---" * 6 + "|")
+            for name in chosen:
+                for one in least_found(options.folder / name, options.plant, options.seed, Path(folder)):
+                    print(f"| {name} {one}", flush=True)
             return
         right: Counter[str] = Counter()
         how = _Planting(options.folder, options.plant, options.size, options.swapped, options.seed, Path(folder))
@@ -82,7 +91,7 @@ class _Planting:
 
 def _planted(recordings: list[str], how: _Planting) -> Iterator[tuple[str, str, Judged]]:
     for name in recordings:
-        whole = _read(how.folder / name)
+        whole = reading(how.folder / name)
         base = whole.copy()
         base.jitter(2 * how.seed - 1)
         with opened(base.save(how.place / "base.json")) as first:
@@ -102,31 +111,6 @@ def _planted(recordings: list[str], how: _Planting) -> Iterator[tuple[str, str, 
                     else:
                         found = compared(first, second)
                 yield name, kind, judged(found, truth)
-
-
-def _read(path: Path) -> PlantedTrace:
-    return PlantedDatabase(path) if path.suffix == ".sqlite" else PlantedTrace(path)
-
-
-def _noise(folder: Path, recordings: list[str], pairs: int, place: Path) -> None:
-    alarms: Counter[str] = Counter()
-    wholes = {name: _read(folder / name) for name in recordings}
-    for number in range(pairs):
-        name = recordings[number % len(recordings)]
-        paths: list[Path] = []
-        for i, side in enumerate(("base", "new")):
-            trace = wholes[name].copy()
-            trace.jitter(1000 + 2 * number + i)
-            paths.append(trace.save(place / f"{side}.json"))
-        with opened(paths[0]) as base, opened(paths[1]) as new:
-            found = compared(base, new)
-        [gate] = judge([growth_limit("step_time>3%")], found.metrics)
-        sure = [str(one) for one in found.causes if one.sure]
-        raised = {"verdict": found.verdict in ("faster", "slower"), "gate": gate.failed, "sure cause": bool(sure)}
-        alarms.update(name for name, is_raised in raised.items() if is_raised)
-        if any(raised.values()):
-            print(number, name, found.verdict, found.step_time.reason, found.cause, flush=True)
-    print(f"{pairs} pairs of noise: {dict(alarms) or 'no alarm'}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.comparing.nsight import PlantedDatabase
+from bench.comparing.trace import PlantedTrace
 from bench.comparing.truth import Truth
 from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.comparison.gates import growth_limit, judge
@@ -36,6 +38,11 @@ class Judged:
     gate: bool
     growth: float
     said: str
+
+
+def reading(path: Path) -> PlantedTrace:
+    """A recording that takes plants, of PyTorch or of Nsight Systems."""
+    return PlantedDatabase(path) if path.suffix == ".sqlite" else PlantedTrace(path)
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class PlantedTrace:
         return self.work(
             lambda one: (
                 category(one) == "kernel"
-                and (one_class := classify(str(one["name"])).op_class) not in ("collective", "copy")
+                and (one_class := classify(str(one["name"])).op_class) != "collective"
                 and (not classes or one_class in classes)
             )
         )
