@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from stepscope.model.errors import UserError
@@ -79,6 +81,15 @@ def test_the_host_is_timed_where_nothing_holds_it_up() -> None:
     for held_up in (launched(500_000), launched(10_000, count=50)):
         with pytest.raises(UserError, match="tells no rate"):
             calibrated(h100, held_up)
+    bounded = calibrated(replace(h100, launch=30e-6), launched(500_000))
+    assert bounded.launch == pytest.approx(20e-6)
+    assert "at least every 20.0" in bounded.taken[0]
+
+
+def test_two_devices_of_a_mesh_have_one_link() -> None:
+    rows = [{"name": "all_reduce", "best_bus_bandwidth": 18e9, "bytes": 1 << 30, "count": 1, "world_size": 2}]
+    found = _links(platform("910b"), rows)
+    assert found.link == pytest.approx(7 * 18e9)
 
 
 @pytest.mark.parametrize(("rate", "taken"), [(300e9, True), (30e9, False)])

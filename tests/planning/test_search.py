@@ -45,3 +45,16 @@ def test_a_choice_of_another_kind_is_refused(choice: dict[str, Any], said: str) 
     with pytest.raises(UserError) as caught:
         stepscope.plan(SMALL, devices=8, device="h100", **choice)
     assert said in f"{caught.value}; {caught.value.hint}"
+
+
+def test_precision_is_searched_where_the_device_has_several() -> None:
+    def precisions(device: str, **choices: Any) -> list[str]:
+        found = stepscope.plan(SMALL, devices=8, device=device, global_batch=64, top=3, **choices)
+        return [plan.layout.precision for plan in found.plans]
+
+    assert precisions("h100")[0] == "fp8"
+    assert "bf16" in precisions("h100")
+    assert set(precisions("h100", precision="bf16")) == {"bf16"}
+    assert set(precisions("a100-80gb")) == {"bf16"}
+    assert set(precisions("v100")) == {"fp16"}
+    assert "fp8" not in precisions("h100", framework="deepspeed")

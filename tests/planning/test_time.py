@@ -74,6 +74,13 @@ def test_collectives_move_what_rings_move() -> None:
     )
 
 
+def test_a_mesh_gives_few_devices_few_links() -> None:
+    npu = platform("910b")
+    times = [all_reduce(1e9, LinkGroup.of(size, 1, npu), npu) for size in (2, 8)]
+    assert times[0] == pytest.approx(7 * 1e9 / npu.link, rel=0.02)
+    assert times[1] == pytest.approx(2 * 7 / 8 * 1e9 / npu.link, rel=0.05)
+
+
 def test_groups_know_how_many_share_a_server() -> None:
     assert LinkGroup.of(8, 1, A100) == LinkGroup(8, 8)
     assert LinkGroup.of(16, 1, A100).inside == 8

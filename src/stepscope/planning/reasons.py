@@ -74,6 +74,8 @@ def notes(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[str,
     elif memory.tight:
         said.append(f"tight: {need} of the {has} that can be used; fragmentation may decide")
     said += uneven(layout, shape.layers, shape.heads)
+    if layout.precision == "fp8":
+        said.append("multiplies in 8 bits: compare its loss with that in 16 bits before a long run")
     if layout.tp > platform.per_server:
         said.append(f"tensor parallelism across servers: more than {platform.per_server} devices share no fast link")
     if layout.pp > 1 and layout.micro_batches < layout.pp:

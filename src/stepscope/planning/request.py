@@ -223,12 +223,17 @@ def completed(asked: Request, **chosen: Any) -> Layout:
         "attention": asked.shape.kernels or usual_attention(asked.platform, framework),
         "zero": 3 if framework in (Framework.FSDP, Framework.TORCHTITAN) else 0,
         "compiled": framework is not Framework.FSDP,
-        "precision": "bf16" if "bf16" in asked.platform.peaks else "fp16",
+        "precision": usual_precision(asked.platform),
         "micro_batch": 1,
     }
     known = set(Layout.__slots__) - {"tp", "pp", "dp", "cp", "virtual_stages", "schedule", "framework", "recompute"}
     rest_values = {name: value for name, value in {**usual, **values}.items() if name in known}
     return replace(layout, **rest_values)
+
+
+def usual_precision(platform: Platform) -> str:
+    """What models are trained in on a device unless told otherwise."""
+    return "bf16" if "bf16" in platform.peaks else "fp16"
 
 
 def usual_attention(platform: Platform, framework: Framework) -> str:

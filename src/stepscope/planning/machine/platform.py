@@ -22,6 +22,7 @@ class Platform:
         attention3: The same for the fused kernels of Hopper and later; as `attention` where there are none.
         per_server: Devices that the fast links join.
         link: Bytes per second that a device moves in a collective within a server: its bus bandwidth.
+        mesh: Whether a server's devices are linked each to each, without a switch.
         network: The same between servers, one way.
         latency: Seconds that a step of a collective takes within a server; between servers three times that.
         launch: Seconds that the host takes to issue one kernel, with what PyTorch does for it: from one launch to the
@@ -46,6 +47,7 @@ class Platform:
     per_server: int
     link: float
     network: float
+    mesh: bool = False
     latency: float = 6e-6
     launch: float = 15e-6
     gap: float = 1.2e-6

@@ -132,6 +132,7 @@ def _platform(
         per_server=row.per_server,
         link=row.link * GB,
         network=row.network * GB,
+        mesh=row.mesh,
         latency=12e-6 if ascend else 6e-6,
         # HCCL holds two buffers of HCCL_BUFFSIZE (200 MB unless set) for each communication domain.
         # NCCL has 4 MiB (NCCL_BUFFSIZE) and what its other protocols need, about 9 MiB, in each of 24 channels.

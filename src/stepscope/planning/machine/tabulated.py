@@ -37,6 +37,7 @@ class Sustained:
         units: Number of SMs where the table of devices has none.
         watts: Power at which the shares hold.
         collectives: `NCCL`, `RCCL` or `HCCL`.
+        mesh: Whether the fast links join each device to each, without a switch: Infinity Fabric (MI300X), HCCS (910B).
     """
 
     pattern: re.Pattern[str]
@@ -50,6 +51,7 @@ class Sustained:
     units: int
     watts: int
     collectives: str = "NCCL"
+    mesh: bool = False
 
 
 def _row(
@@ -74,6 +76,7 @@ def _row(
         units=rest[0],
         watts=rest[1],
         collectives=collectives,
+        mesh=any(name in pattern for name in ("MI3", "910B")),
     )
 
 

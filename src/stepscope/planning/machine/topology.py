@@ -33,10 +33,15 @@ class LinkGroup:
 
 def bandwidth(group: LinkGroup, platform: Platform) -> float:
     """Bytes per second of a ring's bus: between servers, every member on a server brings a network port."""
-    if not group.across:
-        # A collective of few devices does not fill all links of a switch, as all-reduces of two and four show.
-        return platform.link
-    return min(platform.link, platform.network * group.inside)
+    link = platform.link * mesh_share(group.inside, platform)
+    return min(link, platform.network * group.inside) if group.across else link
+
+
+def mesh_share(inside: int, platform: Platform) -> float:
+    """The share of a server's links that so many of its devices use: without a switch, those to each other."""
+    if not platform.mesh or inside < 2:
+        return 1.0
+    return (inside - 1) / max(1, platform.per_server - 1)
 
 
 def latency(group: LinkGroup, platform: Platform) -> float:

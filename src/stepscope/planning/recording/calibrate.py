@@ -11,6 +11,7 @@ from stepscope.analyses.registry import analyses, table_of
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.trace import Trace
 from stepscope.planning.machine.platform import Platform
+from stepscope.planning.machine.topology import mesh_share
 
 #: Share of tiles and waves that multiplications of usual layers fill: what is measured is less by it than what large
 #: ones sustain.
@@ -22,13 +23,15 @@ _LEAST_KERNELS: Final = 100
 #: FLOPs of a multiplication and bytes of a kernel below which its start and end show, not its rate.
 _LEAST_FLOPS: Final = 1e10
 _LEAST_MOVED: Final = 16 << 20
-#: Time from one launch to the next on the same thread, where the kernel starts within 50 us, so that no queue of others
-#: holds up the host. A quarter of them take no longer: that leaves out what waits for data, and most of the profiler.
+#: Time from one launch to the next on the same thread. A quarter takes no longer: that leaves out what waits for data,
+#: and most of the profiler. Where kernels start within 50 us, no queue of others holds up the host.
 _LAUNCHES: Final = """
-    SELECT count(*) AS number, quantile_cont(gap, 0.25) AS gap FROM (
+    SELECT count(*) AS number, quantile_cont(gap, 0.25) AS gap,
+        count(*) FILTER (queued < 50000) AS free, quantile_cont(gap, 0.25) FILTER (queued < 50000) AS free_gap
+    FROM (
         SELECT e.ts - lag(e.ts) OVER (PARTITION BY e.track ORDER BY e.ts) AS gap, k.ts - e.ts AS queued
         FROM kernels k JOIN events e ON e.id = k.launch WHERE k.kind = 'compute' AND k.graph IS NULL
-    ) WHERE gap > 0 AND queued < 50000
+    ) WHERE gap > 0
 """
 #: Share of what links usually reach below which collectives wait for other ranks rather than for the link.
 _WAITING: Final = 0.2
@@ -114,29 +117,34 @@ def _links(one: Platform, rows: list[dict[str, Any]]) -> Platform:
     """Bus bandwidth of large collectives; groups that fit into a server are taken to lie in one."""
     for name, inside in (("link", True), ("network", False)):
         chosen = [
-            row["best_bus_bandwidth"]
+            (row["best_bus_bandwidth"] / (mesh_share(row["world_size"], one) if inside else one.per_server), row)
             for row in rows
             if row["best_bus_bandwidth"] and row["name"] in ("all_reduce", "all_gather", "reduce_scatter")
             and (row["bytes"] or 0) >= _LEAST_BYTES * row["count"] and (row["world_size"] or 0) > 1
             and (row["world_size"] <= one.per_server) == inside
         ]  # fmt: skip
-        if chosen:
-            best = max(chosen)
-            where = "within a server" if inside else "between servers"
-            rate = best if inside else best / one.per_server
-            if rate < _WAITING * getattr(one, name):
-                said = f"collectives {where} reach {best / 1e9:.1f} GB/s at best: they wait for ranks, so not taken"
-                one = replace(one, taken=(*one.taken, said))
-                continue
-            said = f"collectives {where} reach {best / 1e9:.1f} GB/s of bus bandwidth"
+        if not chosen:
+            continue
+        rate, row = max(chosen, key=lambda each: each[0])
+        where = "within a server" if inside else "between servers"
+        said = f"collectives {where} reach {row['best_bus_bandwidth'] / 1e9:.1f} GB/s of bus bandwidth"
+        if rate < _WAITING * getattr(one, name):
+            one = replace(one, taken=(*one.taken, f"{said} at best: they wait for ranks, so not taken"))
+        else:
             one = replace(one, taken=(*one.taken, said), **{name: rate})
     return one
 
 
 def _dispatch(one: Platform, trace: Trace) -> Platform:
-    found = trace.rows(_LAUNCHES)
-    if not found or (found[0]["number"] or 0) < _LEAST_KERNELS:
+    (found,) = trace.rows(_LAUNCHES)
+    if found["free"] >= _LEAST_KERNELS:
+        cost, least = float(found["free_gap"]), ""
+    elif found["number"] >= _LEAST_KERNELS:
+        # The device holds the host up: it could be faster, but takes no longer.
+        cost, least = float(found["gap"]), "at least "
+        if cost / 1e9 > one.launch:
+            return one
+    else:
         return one
-    cost = float(found[0]["gap"])
-    said = f"the host issues a kernel every {cost / 1e3:.1f} µs where nothing holds it up, the profiler included"
+    said = f"the host issues a kernel {least}every {cost / 1e3:.1f} µs, the profiler included"
     return replace(one, launch=cost / 1e9, taken=(*one.taken, said))

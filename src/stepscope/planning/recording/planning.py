@@ -15,6 +15,7 @@ from stepscope.planning.recording.batch import recorded_batch
 from stepscope.planning.recording.calibrate import calibrated
 from stepscope.planning.recording.job import recorded_job
 from stepscope.planning.recording.remarks import given_by_recording, remarks
+from stepscope.planning.request import usual_precision
 
 
 def from_recording(
@@ -54,6 +55,9 @@ def from_recording(
     number = devices or job.devices
     batch = recorded_batch(trace)
     told = given_by_recording(batch, job, number, choices)
+    if choices.get("precision") is None:
+        # Beside the recorded layout, which is judged in the usual precision, others have to be in the same.
+        told["precision"] = usual_precision(where)
     ask: dict[str, Any] = {"model": model, "devices": number, "device": where, "machine": machine, "shape": shape}
     found = plan(**ask, top=top, **{**choices, **told})
     return replace(found, remarks=remarks(found, job, batch, ask))

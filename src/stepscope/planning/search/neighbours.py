@@ -10,7 +10,7 @@ from stepscope.model.errors import UserError
 from stepscope.planning.judge import judge
 from stepscope.planning.layout import Framework, Layout, Recompute, Schedule, check
 from stepscope.planning.planned import Neighbour
-from stepscope.planning.request import Request
+from stepscope.planning.request import Request, usual_precision
 from stepscope.planning.result import JudgedPlan
 
 #: Changes that are shown at most.
@@ -55,6 +55,8 @@ def _changes(asked: Request, at: Layout) -> Iterator[tuple[str, Layout]]:
     yield "twice the global batch", replace(at, global_batch=2 * at.global_batch)
     if "fp8" in asked.platform.peaks and at.precision != "fp8":
         yield "fp8", replace(at, precision="fp8")
+    if at.precision == "fp8":
+        yield usual_precision(asked.platform), replace(at, precision=usual_precision(asked.platform))
     if at.framework in (Framework.FSDP,) and not at.compiled:
         yield "compiled", replace(at, compiled=True)
     if at.offload == "none":

@@ -11,7 +11,7 @@ from stepscope.planning.layout import Layout, Schedule
 from stepscope.planning.memory.total import MemoryUse, memory
 from stepscope.planning.request import Request
 from stepscope.planning.result import JudgedPlan
-from stepscope.planning.search.space import frameworks, groups, layouts
+from stepscope.planning.search.space import frameworks, groups, layouts, precisions
 
 
 def search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:
@@ -21,13 +21,31 @@ def search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan 
     only that is timed. Ties go to fewer stages, then to less tensor parallelism. What is kept in the host's memory
     costs the most time: it is looked at only if nothing fits without it.
     """
-    best, looked, nearest = _search(asked, top)
+    best, looked, nearest = _every_precision(asked, top)
     for kept in ("optimizer", "weights") if "offload" not in asked.fixed else ():
         if best:
             break
-        best, more, _ = _search(replace(asked, fixed={**asked.fixed, "offload": kept}), top)
+        best, more, _ = _every_precision(replace(asked, fixed={**asked.fixed, "offload": kept}), top)
         looked += more
     return best, looked, None if best else nearest
+
+
+def _every_precision(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:
+    """The best of all precisions, and of each one at least its best where there is room for it."""
+    if "precision" in asked.fixed:
+        return _search(asked, top)
+    found: list[list[JudgedPlan]] = []
+    looked, nearest = 0, None
+    for precision in precisions(asked):
+        best, more, near = _search(replace(asked, fixed={**asked.fixed, "precision": precision}), top)
+        looked += more
+        nearest = nearest or near
+        found.append(best)
+    every = heapq.nsmallest(top, (plan for best in found for plan in best), key=_order)
+    for best in found:
+        if top > 1 and best and best[0] not in every:
+            every[-1] = best[0]
+    return every, looked, None if every else nearest
 
 
 def _search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:

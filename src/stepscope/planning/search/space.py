@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stepscope.model.errors import UserError
 from stepscope.planning.layout import Framework, Layout, Recompute, Schedule, check
-from stepscope.planning.request import Request, completed
+from stepscope.planning.request import Request, completed, usual_precision
 
 #: Tokens that a context-parallel rank has at least, unless it is fixed.
 _LEAST_TOKENS: Final = 2048
@@ -59,6 +59,12 @@ def frameworks(asked: Request) -> list[Framework]:
     if asked.fixed.get("zero") == 3:
         return [Framework.TORCHTITAN]
     return [Framework.MEGATRON, Framework.TORCHTITAN] if "zero" not in asked.fixed else [Framework.MEGATRON]
+
+
+def precisions(asked: Request) -> list[str]:
+    """What is multiplied in: 16 bits, and 8 where the device and the framework have them."""
+    eight = "fp8" in asked.platform.peaks and asked.fixed.get("framework") is not Framework.DEEPSPEED
+    return [usual_precision(asked.platform), *(["fp8"] if eight else [])]
 
 
 def _choices(asked: Request, name: str, usual: list[int]) -> list[int]:

@@ -87,7 +87,8 @@ def _row(plan: JudgedPlan) -> tuple[str, ...]:
 def words(plan: JudgedPlan) -> str:
     """A layout in a line."""
     one = plan.layout
-    said = [f"tp {one.tp}", f"pp {one.pp}" + (f"x{one.virtual_stages}" if one.virtual_stages > 1 else "")]
+    said = [one.precision] if one.precision == "fp8" else []
+    said += [f"tp {one.tp}", f"pp {one.pp}" + (f"x{one.virtual_stages}" if one.virtual_stages > 1 else "")]
     said.append(f"dp {one.dp}")
     said += [f"cp {one.cp}"] * (one.cp > 1) + [f"ep {one.ep}"] * (one.ep > 1)
     said += [f"micro {one.micro_batch}", f"zero {one.zero}"]
