@@ -16,7 +16,7 @@ import pytest
 import typer
 
 import stepscope
-from stepscope.cli.main import app
+from stepscope.cli.main import app_of
 from stepscope.demo import recording
 from stepscope.doctor import examine
 from stepscope.ingest import Options, open_trace
@@ -36,7 +36,7 @@ LAST_SHOWN = "How well it ran"
 
 def commands(command: Any = None, name: str = "") -> Iterator[tuple[str, Any]]:
     """Every command with its full name."""
-    command = command or typer.main.get_command(app)
+    command = command or typer.main.get_command(app_of())
     inner = getattr(command, "commands", None)
     if inner is None:
         yield name, command

@@ -4,62 +4,73 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from typing import IO, Annotated, Final
 
 import typer
 
-from stepscope.cli.agents.mcp import mcp
-from stepscope.cli.analyze import analyze
-from stepscope.cli.cache import cache
 from stepscope.cli.command import Command, CommandGroup
-from stepscope.cli.comparing.baseline import baseline
-from stepscope.cli.comparing.compare import compare
-from stepscope.cli.comparing.serving import serving
-from stepscope.cli.demo import demo
-from stepscope.cli.export import export
-from stepscope.cli.guide import guide
 from stepscope.cli.interrupts import INTERRUPTED
-from stepscope.cli.page.view import view
 from stepscope.cli.plain_characters import show_plainly
-from stepscope.cli.planning.plan import plan
-from stepscope.cli.query import query
-from stepscope.cli.recording.attach import attach
-from stepscope.cli.recording.doctor import doctor
-from stepscope.cli.recording.parse_ascend import parse_ascend
-from stepscope.cli.recording.record import record
-from stepscope.cli.rules import rules
-from stepscope.cli.schema import schema
-from stepscope.cli.simulate import simulate
 from stepscope.cli.speed import quick_process
-from stepscope.cli.trying.command import try_
-from stepscope.cli.whatif import whatif
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.leaving import wait_if_leaving
 
 FAILED: Final = 2
 
-app = typer.Typer(
-    name="stepscope",
-    cls=CommandGroup,
-    help="Where each step's time and memory went, from any profiler's recording.",
-    epilog="Exit status: 0 done, 1 a gate failed, 2 nothing usable or wrong use, 130 interrupted.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (
-    analyze, compare, view, rules, serving, whatif, plan, guide, query, export, mcp, schema, demo, simulate, attach,
-):  # fmt: skip
-    app.command(cls=Command)(command)
-app.command(name="parse-ascend", cls=Command)(parse_ascend)
-# Options behind the program's name are the program's, also without `--`.
-app.command(cls=Command, context_settings={"allow_interspersed_args": False})(record)
-app.command(cls=Command, context_settings={"allow_interspersed_args": False})(doctor)
-app.command(name="try", cls=Command, context_settings={"allow_interspersed_args": False})(try_)
-app.add_typer(baseline, name="baseline")
-app.add_typer(cache, name="cache")
+#: Every command as help lists them, with the module of this package that has it under its name.
+COMMANDS: Final[Mapping[str, str]] = {
+    "analyze": "analyze",
+    "compare": "comparing.compare",
+    "view": "page.view",
+    "rules": "rules",
+    "serving": "comparing.serving",
+    "whatif": "whatif",
+    "plan": "planning.plan",
+    "guide": "guide",
+    "query": "query",
+    "export": "export",
+    "mcp": "agents.mcp",
+    "schema": "schema",
+    "demo": "demo",
+    "simulate": "simulate",
+    "attach": "recording.attach",
+    "parse-ascend": "recording.parse_ascend",
+    "record": "recording.record",
+    "doctor": "recording.doctor",
+    "try": "trying.command",
+    "baseline": "comparing.baseline",
+    "cache": "cache",
+}
+#: Options behind the name of a program are the program's, also without `--`.
+_WITH_PROGRAM: Final = ("record", "doctor", "try")
+
+
+@cache
+def app_of(name: str | None = None) -> typer.Typer:
+    """The command line with one of `COMMANDS`, whose module alone is imported, or with all."""
+    app = typer.Typer(
+        name="stepscope",
+        cls=CommandGroup,
+        help="Where each step's time and memory went, from any profiler's recording.",
+        epilog="Exit status: 0 done, 1 a gate failed, 2 nothing usable or wrong use, 130 interrupted.",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(options)
+    for one in COMMANDS if name is None else (name,):
+        module = import_module(f"stepscope.cli.{COMMANDS[one]}")
+        command = getattr(module, "try_" if one == "try" else one.replace("-", "_"))
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=one)
+        else:
+            settings = {"allow_interspersed_args": False} if one in _WITH_PROGRAM else None
+            app.command(name=one, cls=Command, context_settings=settings)(command)
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -70,7 +81,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def options(
     ctx: typer.Context,
     version: Annotated[
@@ -102,6 +112,7 @@ def run(arguments: Sequence[str], *, debug: bool = False) -> int:
     """Run the command line; returns the exit status."""
     show_plainly()
     try:
+        app = app_of(arguments[0] if arguments and arguments[0] in COMMANDS else None)
         status = app(list(arguments), standalone_mode=False, obj=debug)
         sys.stdout.flush()
         if status == INTERRUPTED:
