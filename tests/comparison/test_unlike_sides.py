@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.comparison.comparable import RecordedDifference, differences
 from stepscope.comparison.model_shape import model_shape
 from stepscope.comparison.result import Comparison
+from stepscope.comparison.side import chosen_rank
 from stepscope.model.trace import Trace
 from stepscope.reports.blocks import Grid, Line
 from stepscope.reports.compared.outline import comparable_lines, outline, recording_name
@@ -45,6 +47,25 @@ def test_layers_of_another_size_or_number_are_another_shape_of_the_model() -> No
     assert (wider.base.split()[0], wider.base.split("largest ")[1]) == ("2", "8 x 4")
     assert (wider.new.split()[0], wider.new.split("largest ")[1]) == ("2", "16 x 4")
     assert told(compare_traces(small, program([[4, 8]]), QUICK))["model shape"].new.startswith("1 ")
+
+
+@pytest.mark.parametrize(
+    ("new", "size", "chosen"),
+    [
+        ((2, 7), 8, (7, 7)),
+        ((0, 2), 8, (2, 2)),  # a part of the ranks: the same one on both sides, since ranks may have different work
+        ((0, 2), 4, (7, 2)),
+        ((0, 2), None, (7, 2)),
+        ((8, 9), 8, (7, 9)),
+    ],
+)
+def test_of_jobs_of_equal_size_the_same_rank_is_compared(monkeypatch, new, size, chosen) -> None:
+    monkeypatch.setattr("stepscope.comparison.side.decisive_rank", lambda side: side.ranks[-1])
+    sides = [
+        SimpleNamespace(ranks=ranks, recordings={rank: SimpleNamespace(world_size=world) for rank in ranks})
+        for ranks, world in ((tuple(range(8)), 8), (new, size))
+    ]
+    assert chosen_rank(*sides) == chosen
 
 
 @pytest.mark.parametrize(

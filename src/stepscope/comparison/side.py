@@ -84,10 +84,15 @@ def side_of(trace: Trace, rank: int, steps: Sequence[int] = ()) -> ComparedSide:
 def chosen_rank(base: Trace, new: Trace) -> tuple[int, int]:
     """The ranks to compare where none is asked for: the one of `base` that waits least for the others, on both sides.
 
-    Where `new` lacks it, the one of `new` that waits least.
+    Where `new` lacks it, the one of `new` that waits least: on both sides, if they are parts of jobs of equal size.
     """
     first = decisive_rank(base)
-    return first, first if first in new.ranks else decisive_rank(new)
+    if first in new.ranks:
+        return first, first
+    second = decisive_rank(new)
+    sizes = base.recordings[first].world_size, new.recordings[second].world_size
+    alike = second in base.ranks and sizes[0] is not None and sizes[0] == sizes[1]
+    return (second, second) if alike else (first, second)
 
 
 def within(side: ComparedSide) -> Trace:
