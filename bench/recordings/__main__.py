@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from bench.recordings.answer import answer
 from bench.recordings.label import Label, labels
@@ -15,6 +16,9 @@ from bench.recordings.score import Verdict, figures, judge
 
 #: The folder of labelled recordings beside the checkout.
 LABELLED = Path(__file__).resolve().parents[3] / "shared" / "traces"
+
+_DOCUMENT: Final = Path(__file__).resolve().parents[2] / "docs" / "diagnosis-recordings.md"
+_START, _END = "<!-- judged -->", "<!-- end of judged -->"
 
 
 def main() -> None:
@@ -24,12 +28,19 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only recordings whose path contains this")
     parser.add_argument("--store", type=Path, help="folder that keeps what was read; a temporary one if absent")
     parser.add_argument("--processes", type=int, default=2, help="recordings judged at a time")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/diagnosis-recordings.md")
     options = parser.parse_args()
+    if options.write and options.only:
+        parser.error("--write is for all recordings: leave out --only")
     chosen = [label for label in labels(options.labels) if options.only in label.path]
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(options.processes) as executor:
         one = partial(verdict, options.labels, options.store or Path(folder))
         verdicts = list(executor.map(one, chosen))
-    print("\n".join(table(verdicts)))
+    tables = "\n".join(table(verdicts))
+    print(tables)
+    if options.write:
+        before, rest = _DOCUMENT.read_text(encoding="utf-8").split(_START)
+        _DOCUMENT.write_text(f"{before}{_START}\n{tables}\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
     if any(one.answer.failed for one in verdicts):
         raise SystemExit(1)
 

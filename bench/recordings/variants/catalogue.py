@@ -42,15 +42,20 @@ def variants() -> Iterator[Variant]:
     ):  # fmt: skip
         yield Variant(name, timing.part(start, end), Keeps.PART)
     yield Variant("from within a step", timing.from_within_a_step, Keeps.PART)
+    yield Variant("one marked step", timing.one_step(True), Keeps.PART)
+    yield Variant("one step without its mark", timing.one_step(False), Keeps.PART)
     for stripped in (stripping.PYTORCH, stripping.NSIGHT, stripping.ASCEND, stripping.SNAPSHOT):
         for name, change in stripped.items():
             yield Variant(name, change, Keeps.SOME)
+    for name, change in stripping.LOST.items():
+        yield Variant(name, change, Keeps.PART)
     yield Variant("in microseconds", timing.in_microseconds, Keeps.EVIDENCE)
     yield Variant("ten days later", timing.shifted, Keeps.ALL)
     for microseconds in (-80, -20, 20, 80):
         yield Variant(f"device {microseconds:+d} µs", timing.device_clock(microseconds), Keeps.EVIDENCE)
     yield Variant("device +2 ms", timing.device_clock(2000), Keeps.EVIDENCE)
     yield Variant("device drifts by 50 ppm", timing.device_drift, Keeps.EVIDENCE)
+    yield Variant("other names of ranges", naming.other_ranges, Keeps.EVIDENCE)
     for name, change in naming.NAMES.items():
         yield Variant(name, change, Keeps.ALL)
     yield Variant("three times", timing.three_times, Keeps.EVIDENCE, times=3)

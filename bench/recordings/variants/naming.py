@@ -7,10 +7,11 @@ import re
 import sqlite3
 from collections.abc import Callable
 from typing import Any, Final
+from zlib import crc32
 
 from bench.kineto_json import Event
 from bench.recordings.variants.ascend import AscendRecording
-from bench.recordings.variants.kineto import KinetoRecording, is_mark, on_device, track
+from bench.recordings.variants.kineto import KinetoRecording, category, is_mark, on_device, track
 from bench.recordings.variants.nsight import NsightRecording
 from bench.recordings.variants.recording import NotApplicableError, Recording
 from bench.recordings.variants.snapshot import SnapshotRecording
@@ -113,6 +114,27 @@ def other_steps(recording: Recording) -> None:
     for event in recording.events():
         if is_mark(event):
             event["name"] = re.sub(r"\d+", lambda found: str(int(found[0]) + 100), event["name"])
+
+
+#: Ranges that PyTorch itself opens: their names are the evidence.
+_OF_PYTORCH: Final = re.compile(
+    r"ProfilerStep|Optimizer|DataLoader|DataPipe|DistributedDataParallel|FSDP|nccl|gloo|hccl|record_param_comms|"
+    r"dynamo|inductor|compile|pytorch|torch|PT2|Lazy|## ",
+    re.IGNORECASE,
+)
+
+
+def other_ranges(recording: Recording) -> None:
+    """Ranges of the program have names in another language."""
+    if not isinstance(recording, KinetoRecording):
+        raise NotApplicableError
+    changed = False
+    for event in recording.events():
+        if category(event) in ("user_annotation", "gpu_user_annotation") and not _OF_PYTORCH.search(str(event["name"])):
+            event["name"] = "zona " + "".join(chr(97 + int(digit)) for digit in str(crc32(event["name"].encode())))
+            changed = True
+    if not changed:
+        raise NotApplicableError
 
 
 def without_thread_names(recording: Recording) -> None:

@@ -108,6 +108,29 @@ PYTORCH: Final[dict[str, Change]] = {
 }
 
 
+def _ranges(event: Event) -> bool:
+    return category(event) == "user_annotation" or event.get("ph") == "M"
+
+
+def without_late_kernels(recording: Recording) -> None:
+    """The tracer's buffer was full after a part of the work, of which the first half is there."""
+    kineto = _kineto(recording)
+    times = sorted(event["ts"] for event in kineto.events() if on_device(event))
+    if not times:
+        raise NotApplicableError
+    limit = times[len(times) // 2]
+    without_events(lambda event: on_device(event) and event["ts"] > limit)(recording)
+
+
+#: What the tracer did not give though it was asked for, and files of almost nothing.
+LOST: Final[dict[str, Change]] = {
+    "without kernels": without_events(on_device),
+    "the host alone": without_events(lambda event: on_device(event) or is_runtime(event) or category(event) == "ac2g"),
+    "only ranges": without_events(lambda event: not _ranges(event)),
+    "without the later kernels": without_late_kernels,
+}
+
+
 def without_tables(*names: str) -> Change:
     """An export of Nsight Systems without some tables."""
 

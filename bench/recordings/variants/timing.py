@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench.recordings.variants.kineto import KinetoRecording
+from bench.recordings.variants.kineto import KinetoRecording, is_mark
 from bench.recordings.variants.nsight import NsightRecording
 from bench.recordings.variants.recording import NotApplicableError, Recording, Warp, stretched, unmoved
 
@@ -31,6 +31,21 @@ def from_within_a_step(recording: Recording) -> None:
     if len(steps) < 2:
         raise NotApplicableError
     recording.cut(sum(steps[0]) // 2, recording.window()[1])
+
+
+def one_step(marked: bool) -> Change:
+    """The recorder ran for the second marked step only, as programs do that record one batch."""
+
+    def change(recording: Recording) -> None:
+        steps = recording.steps()
+        if len(steps) < 3 or not isinstance(recording, KinetoRecording):
+            raise NotApplicableError
+        recording.cut(*steps[1])
+        if not marked:
+            for timeline in recording.files.values():
+                timeline.events = [event for event in timeline.events if not is_mark(event)]
+
+    return change
 
 
 def shifted(recording: Recording) -> None:
