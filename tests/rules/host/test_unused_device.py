@@ -35,6 +35,23 @@ def test_time_before_the_first_work_is_found_where_it_has_a_name() -> None:
     assert (draft.cost_ns, draft.taken_ns) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "prepares", "word"),
+    [
+        ("torch/serialization.py(1000): load", False, "mmap=True"),
+        ("hub.py(80): snapshot_download", False, "mmap=True"),
+        ("data.py(3): load_image", True, "pool.map"),
+        ("loadings.py(3): overload_all", False, "torch.device"),
+        ("init_model", False, "torch.device"),
+    ],
+)
+def test_what_is_advised_before_the_first_work_follows_the_name(name: str, prepares: bool, word: str) -> None:
+    before = Doing(Intervals.union_of([0], [30 * S]), name, prepares=prepares)
+    (draft,) = drafts("HST014", given(doing(0), before))
+    assert word in draft.actions[0].after
+    assert "with profile()" in draft.actions[1].after
+
+
 def test_half_of_the_recording_and_a_second_are_the_least() -> None:
     assert drafts("HST014", given(doing(19.9), doing(0))) == []
     assert len(drafts("HST014", given(doing(20), doing(0)))) == 1

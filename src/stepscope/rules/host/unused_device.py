@@ -1,8 +1,8 @@
-"""The host computes before the device is used, or after.
+"""The host is busy before the device is used, or after.
 
 ## What it finds
-Recordings most of which lie before the device's first work or after its last, while the host computes: a model that is
-initialised on the host, a result that is checked or written there.
+Recordings most of which lie before the device's first work or after its last, while the host is busy: a model that is
+initialised on the host, a checkpoint that is read, a result that is checked or written there.
 
 ## Why it matters
 This time is no part of any step, so that faster kernels or copies do not reduce it. It dominates short runs.
@@ -14,11 +14,13 @@ where ranges or functions tell what they are (`outside.outside`). There is no pr
 step, but its share of the recording; where there are no steps it comes before all that has a price.
 
 ## What to try
-Do that work on the device, load the result of an earlier run, or leave it out of runs that are measured.
+Do that work on the device, load the result of an earlier run, or leave it out of runs that are measured. Before the
+first work, names decide what is advised: those of reading checkpoints and of downloads (`own_work.FETCHING`), those of
+preparing input, or any other.
 
 ## Known limits
-Whether the program needs what it does there can't be seen. A profiler that was started late or stopped early shows
-nothing of it.
+Whether the program needs what it does there, and whether it computes or waits for a file, can't be seen. A profiler
+that was started late or stopped early shows nothing of it.
 """
 
 from __future__ import annotations
@@ -50,14 +52,37 @@ _AFTER: Final = (
         needs=("native",),
     ),
 )
+_RECORD_LATER: Final = Action(
+    "If it happens once and the loop is what you ask about: let the profiler start after it",
+    before="with profile() as prof:\n    prepare()\n    loop()",
+    after="prepare()\nwith profile() as prof:\n    loop()",
+    page="recording",
+)
 _BEFORE: Final = (
     Action(
-        "Build it on the device, or load what an earlier run has saved",
+        "If it initialises the model: build it on the device, or load what an earlier run has saved",
         before='model = Model()  # initialises every weight on the host\nmodel.to("cuda")',
         after='with torch.device("cuda"):\n    model = Model()',
     ),
+)
+_NATIVE: Final = Action(
+    "Build it on the device, load what an earlier run has saved, or do it once for many runs", needs=("native",)
+)
+_FETCHED: Final = (
     Action(
-        "Build it on the device, load what an earlier run has saved, or do it once for many runs", needs=("native",)
+        "Keep the file on a disk of this machine, map it instead of reading it, and leave the weights uninitialised "
+        "until they are there",
+        before='model = Model()\nmodel.load_state_dict(torch.load(path))\nmodel.to("cuda")',
+        after='with torch.device("meta"):\n    model = Model()\n'
+        'model.load_state_dict(torch.load(path, mmap=True, map_location="cuda"), assign=True)',
+    ),
+)
+_PREPARED: Final = (
+    Action(
+        "Prepare the next input while the device computes on this one, and keep what is prepared for later runs",
+        before="for path in paths:\n    model(load(path))",
+        after="for x in pool.map(load, paths):  # threads or processes that load ahead\n    model(x)",
+        page="prefetching",
     ),
 )
 
@@ -71,14 +96,22 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     share = found.before.found.total / found.recorded_ns
     told = bool(found.before.name or found.before.parts)
     if told and share >= limits["min_share"] and found.before.found.total >= limits["min_ns"]:
-        yield _draft(s, found.before, share, "before the device is used for the first time", _BEFORE, limits)
+        actions = (*_remedies(found.before), _RECORD_LATER, _NATIVE)
+        yield _draft(s, found.before, share, "before the device is used for the first time", actions, limits)
+
+
+def _remedies(doing: Doing) -> tuple[Action, ...]:
+    """What helps, by what the names say that the host does."""
+    if doing.fetches:
+        return _FETCHED
+    return _PREPARED if doing.prepares else _BEFORE
 
 
 def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Action, ...], limits: Limits) -> Draft:
     total = doing.found.total
     return Draft(
-        title=f"The host computes {when}",
-        summary=f"For {duration(total)}, {percent(share)} of the recording, the program computes on the host {when}, "
+        title=f"The host is busy {when}",
+        summary=f"For {duration(total)}, {percent(share)} of the recording, the program is busy on the host {when}, "
         f"outside of all steps, without calls of the device's runtime{where(doing)}.",
         actions=actions,
         taken_ns=None if s(steps) else total,

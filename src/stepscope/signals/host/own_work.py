@@ -42,6 +42,13 @@ _INPUT: Final = re.compile(
     r"dataset|augment|(^|/)PIL/|cv2|librosa|torchaudio|pyav",
     re.IGNORECASE,
 )
+#: Names of what brings weights or files to the program: reading checkpoints, downloading.
+FETCHING: Final = re.compile(
+    r"(?<![a-z])(un)?pickl|serialization\.py|safetensors|from_pretrained|check_?point|state_dict|"
+    r"download|hub\.py|snapshot_|urlopen|urlretrieve|requests/|http|s3fs|gcsfs|load_?(weights|model|file)|"
+    r"(^|: |/)load$",
+    re.IGNORECASE,
+)
 #: Calls of the operating system in which a program waits for somebody else: a person, a peer, time.
 _ASKING: Final = re.compile(
     r"^(f?getc|getchar|f?gets|getline|getdelim|readline|scanf|poll|ppoll|select|pselect|epoll_p?wait|futex|"
@@ -67,6 +74,13 @@ class Doing:
     parts: tuple[tuple[str, float], ...] = ()
     prepares: bool = False
     beside: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def fetches(self) -> bool:
+        """Whether most of it that has a name reads checkpoints or files, or downloads."""
+        every = (*self.parts, *self.beside)
+        fetching = sum(share for one, share in every if FETCHING.search(one))
+        return bool(FETCHING.search(self.name)) or 2 * fetching > sum(share for _, share in every)
 
 
 @signal("share")
