@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from recording_support import advised
+from stepscope.signals.host import one_time
 
 
 def test_it_is_advised_without_a_price() -> None:
@@ -21,6 +22,15 @@ def test_the_advice_is_for_the_profiler_at_hand() -> None:
 def test_three_weightier_gaps_go_before_it() -> None:
     assert len(advised("REC005", {"steps": 0.5, **dict.fromkeys(("lost", "device"), 3.0)})) == 1
     assert advised("REC005", {"steps": 0.5, **dict.fromkeys(("lost", "device", "host"), 3.0)}) == []
+
+
+def test_an_untold_start_is_said_with_it_in_the_place_of_its_length() -> None:
+    (draft,) = advised("REC005", {"steps": 0.5}, given={one_time.untold_start: 8_600_000_000})
+    assert "8.60 s" in draft.summary
+    assert draft.placed_as_ns == 8_600_000_000
+    assert "with_stack=True" in draft.actions[1].after
+    (draft,) = advised("REC005", {"steps": 0.5}, given={one_time.untold_start: 0})
+    assert draft.placed_as_ns is None
 
 
 def test_a_recording_that_has_it_leaves_the_rule_unasked_for_advice() -> None:

@@ -47,6 +47,27 @@ def test_first_calls_first_launches_and_nothing_else_are_first_use() -> None:
     assert found.events[0] == context
 
 
+@pytest.mark.parametrize(
+    ("before_ms", "name", "found_ms"),
+    [(200, "", 200), (90, "", 0), (200, "load sample", 0)],
+)
+def test_a_long_start_is_untold_where_nothing_names_it(before_ms: int, name: str, found_ms: int) -> None:
+    facts = Facts()
+    facts.host("op", "aten::empty", 0, 1000)
+    if name:
+        facts.host("annotation", name, 2000, before_ms * MS - 3000)
+    batch(facts, before_ms)
+    found = Signals.of(facts.trace(reader="kineto"))(one_time.untold_start)
+    assert found == pytest.approx(found_ms * MS, abs=MS)
+
+
+def test_a_start_that_does_not_dwarf_the_work_is_none() -> None:
+    facts = Facts()
+    facts.host("op", "aten::empty", 0, 1000)
+    batch(facts, 200, kernels=80)
+    assert Signals.of(facts.trace(reader="kineto"))(one_time.untold_start) == 0
+
+
 def test_compilation_is_no_first_use() -> None:
     facts = Facts()
     facts.host("annotation", "_compile.compile_inner (dynamo_timed)", 0, 300 * MS)

@@ -10,7 +10,9 @@ compile, and are not typical.
 ## How it decides
 Fewer than three complete steps, marked or inferred, in which the device is idle for a tenth of the time or more:
 kernels take the same in every step, but what the device waits for may occur in this one only. It is advised if it is
-among the three things whose lack leaves most of the step unexplained.
+among the three things whose lack leaves most of the step unexplained. Where most of the recording comes before the
+device's first work, and nothing says what the host does there (`one_time.untold_start`), that is said with it, in the
+place of what costs as much.
 
 ## What to try
 Mark steps and record three to ten of them after a warm-up.
@@ -22,11 +24,14 @@ For inference a step is whatever is repeated: a request, a generated token.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
+from stepscope.signals.host.one_time import untold_start
 
 _ACTIONS = {
     "any": Action(
@@ -65,15 +70,39 @@ _ACTIONS = {
 }
 
 
+_NAME_IT = Action(
+    "Find out what it is: record Python's functions, or mark what comes before the loop",
+    before="with profile() as prof:\n    x = prepare()",
+    after='with profile(with_stack=True) as prof:\n    with record_function("prepare"):\n        x = prepare()',
+    page="recording",
+)
+
+
 def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     """Advise it if little else is as useful."""
     found = lacking(signals, "steps")
-    yield from advice(
+    drafts = advice(
         found,
         "Too few steps are recorded",
         "There are fewer than three whole steps: variation, growth and warm-up can't be distinguished.",
         _ACTIONS,
     )
+    before = max((s.maybe(untold_start) or 0 for s in signals.values()), default=0)
+    for draft in drafts:
+        yield _with_start(draft, before) if before else draft
 
 
-RULE = Rule("REC005", "few-steps", job_check=job_check, reads=READS)
+def _with_start(draft: Draft, before_ns: int) -> Draft:
+    """The same where most of the recording comes before what was to be measured, and nothing says what it is."""
+    return replace(
+        draft,
+        title="Most of the recording comes before the device is used",
+        summary=f"For {duration(before_ns)} before the device is used for the first time, nothing that is recorded "
+        "says what the program does: it may wait for a batch, read a file, compile, or not be at its loop yet. "
+        f"{draft.summary}",
+        actions=(*draft.actions, _NAME_IT),
+        placed_as_ns=before_ns,
+    )
+
+
+RULE = Rule("REC005", "few-steps", job_check=job_check, reads=(*READS, untold_start))

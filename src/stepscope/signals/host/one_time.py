@@ -19,6 +19,7 @@ from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.compiling import compiling_events
+from stepscope.signals.host.outside import outside
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
 
@@ -63,6 +64,22 @@ def measured(s: Signals) -> Measured:
         busy = busy | device.busy
     total = busy.total if length is None else length * typical
     return Measured(total, s(span_ns), typical >= LOOP, source_of(s.trace.recordings[s.rank].reader).by_operators)
+
+
+#: What takes less before the first work is the start of any program.
+_START_NS: Final = 100_000_000
+
+
+@signal("ns")
+def untold_start(s: Signals) -> int:
+    """Time before the device's first work in which nothing recorded says what the host does; 0 unless it is most.
+
+    It is half of the recording at least, a tenth of a second, and dwarfs what was to be measured.
+    """
+    what, before = s(measured), s(outside).before
+    ns = before.found.total
+    most = 2 * ns >= what.recorded_ns and ns >= _START_NS and what.dwarfed_by(ns)
+    return ns if most and not what.loop and not before.name and not before.parts else 0
 
 
 @dataclass(frozen=True, slots=True)
