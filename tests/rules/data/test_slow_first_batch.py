@@ -82,7 +82,7 @@ def test_the_wait_in_the_only_step_is_said_where_it_takes_much_of_it() -> None:
     one = alone(50, measured_ms=150, workers=False) | {job.step_ns: 150 * MS}
     (draft,) = drafts("DAT002", one | {idleness.data_wait_idle_ns: 40 * MS})
     assert {"40.0 ms", "26.7 %"} <= set(figures(draft.summary))
-    assert (draft.cost_ns, draft.taken_ns) == (None, 40 * MS)
+    assert (draft.cost_ns, draft.taken_ns, draft.placed_as_ns) == (None, 40 * MS, 40 * MS)
     assert len(drafts("DAT002", one | {idleness.data_wait_idle_ns: 15 * MS})) == 1
     assert drafts("DAT002", one | {idleness.data_wait_idle_ns: 14 * MS}) == []
     several = alone(50, measured_ms=450, loop=True) | {job.step_ns: 150 * MS}

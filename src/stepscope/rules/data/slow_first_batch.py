@@ -14,7 +14,7 @@ The first wait must take `min_ns`, and be more than five times as long as each o
 not tell. In a recording of a batch or two, waits that can't be compared (`data.lone`) must take `min_ns` together, and
 three times as long as the device works on what they bring (`one_time.measured`): such a recording is one of the loader,
 and can't tell whether every batch takes as long. Shorter ones are said where the device idles in them for `min_idle` of
-the only step or two.
+the only step or two, and stand where what costs as much would.
 
 ## What to try
 Keep the workers between epochs, use one loader that goes on for ever, import and open less when a worker starts, and
@@ -144,6 +144,7 @@ def _in_step(s: Signals, found: LoaderWaits, limits: Limits) -> Iterator[Draft]:
         f"{plural(batches, 'batch is', 'batches are')} recorded. {_UNKNOWN}",
         actions=(_SEVERAL, *((_WORKERS,) if alone else (_FASTER,))),
         taken_ns=idle,
+        placed_as_ns=idle,
         waiting=True,
         confidence=0.6,
         events=found.events,
