@@ -28,6 +28,14 @@ def test_what_dwarfs_the_batch_is_found_with_its_call() -> None:
     assert (draft.cost_ns, draft.placed_as_ns, draft.recorded_share) == (None, 600 * MS, 0.6)
 
 
+def test_page_locking_is_said_to_take_its_own_time_by_its_wording() -> None:
+    found = given(600)
+    found[one_time.first_use] = one_time.FirstUse(600 * MS, "cudaHostAlloc", 90 * MS, 3, np.array([4]))
+    (draft,) = drafts("HST018", found)
+    assert "page-locking" in draft.summary
+    assert "page-locking" not in drafts("HST018", given(600))[0].summary
+
+
 def test_beside_a_loop_it_is_advice_below_its_findings() -> None:
     (draft,) = drafts("HST018", given(600, loop=True))
     assert (draft.taken_ns, draft.placed_as_ns) == (None, None)

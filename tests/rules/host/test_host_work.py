@@ -6,9 +6,10 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals.host import own_work, profiler_cost
+from stepscope.model.program import Program
+from stepscope.signals.host import compiling, own_work, profiler_cost
 from stepscope.signals.recording import recording
-from stepscope.signals.shared import job
+from stepscope.signals.shared import job, program
 
 
 def given(
@@ -43,6 +44,33 @@ def test_where_nothing_tells_what_it_is_finding_out_comes_first() -> None:
     (draft,) = drafts("HST013", given(name=""))
     assert not draft.key
     assert "nvtx,osrt" in draft.actions[0].after
+
+
+def compiled(longest_ms: int, *, steps: int = 0, is_compiled: bool = True, events: int = 0) -> dict[object, object]:
+    found = Intervals(np.array([0]), np.array([longest_ms * 1_000_000]))
+    return given(name="", steps=steps) | {
+        own_work.own_work: own_work.Doing(found),
+        job.step_ns: 2 * longest_ms * 1_000_000,
+        program.program: Program(compiled=is_compiled),
+        compiling.compiling_events: np.arange(events),
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (compiled(100), True),
+        (compiled(99), False),
+        (compiled(100, steps=2), True),
+        (compiled(100, steps=3), False),
+        (compiled(100, is_compiled=False), False),
+        (compiled(100, events=1), False),
+    ],
+)
+def test_compilation_not_recorded_is_a_hypothesis_by_its_wording(found: dict[object, object], said: bool) -> None:
+    (draft,) = drafts("HST013", found)
+    assert ("hypothesis" in draft.summary) is said
+    assert ("compiles" in draft.actions[0].after) is said
 
 
 def test_calls_of_mpi_are_named_and_have_remedies_of_their_own() -> None:

@@ -25,6 +25,7 @@ A call that waits for another process looks the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -35,6 +36,10 @@ from stepscope.signals import Signals
 from stepscope.signals.host.one_time import first_use, measured
 from stepscope.signals.recording.enough import verdict
 
+#: Calls that page-lock memory of the host: the first one may create the context, but the memory takes time as well.
+_LOCKING: Final = re.compile(r"Host(Alloc|Register)|MallocHost|MemHostRegister|MemAllocHost", re.IGNORECASE)
+_ONCE: Final = "As a rule they come once."
+_LOCKS: Final = "As a rule they come once; page-locking memory takes longer the more it is, each time it is done."
 #: What takes half of the recording is most of it.
 _MOSTLY: Final = 0.5
 
@@ -72,9 +77,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="The first use of the device takes most of the recording"
         if share >= _MOSTLY
         else "The first use of the device takes longer than what was to be measured",
-        summary=f"Creating the context, loading kernels and libraries take {duration(found.total_ns)} of the "
-        f"{duration(what.recorded_ns)} recorded ({percent(share)}), while the device works "
-        f"for {duration(what.ns)}: {duration(found.longest_ns)} in one {found.name}{others}. It happens once.",
+        summary="First calls, which create the context and load kernels and libraries, take "
+        f"{duration(found.total_ns)} of the {duration(what.recorded_ns)} recorded ({percent(share)}), while the device "
+        f"works for {duration(what.ns)}: {duration(found.longest_ns)} in one {found.name}{others}. "
+        + (_LOCKS if _LOCKING.search(found.name) else _ONCE),
         actions=(_WARM, _EAGER),
         taken_ns=placed,
         placed_as_ns=placed,

@@ -23,7 +23,9 @@ Overlap it with device work: prepare the next input before waiting for this one,
 Do it less often, or on whole arrays instead of element by element.
 
 ## Known limits
-Without stacks, ranges or samples the recording does not say what the host does, only for how long. What turns input
+Without stacks, ranges or samples the recording does not say what the host does, only for how long. Of a compiled
+program in fewer than three steps, without any range of the compiler, stretches of a tenth of a second may be
+compilation: that is said as a hypothesis. What turns input
 into batches is DAT006.
 """
 
@@ -41,10 +43,12 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.own_work import Doing, own_work, own_work_share
 from stepscope.signals.host.profiler_cost import own_late_share
 from stepscope.signals.recording.recording import profiler
 from stepscope.signals.shared.job import step_ns, steps
+from stepscope.signals.shared.program import program
 from stepscope.signals.system.system import longest
 
 MIN_SHARE = Threshold("min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and others warn.")
@@ -73,6 +77,19 @@ _MESSAGES: Final = (
 )
 #: Calls of MPI that make up so much of it are what it is about.
 _MOSTLY: Final = 0.5
+#: Compiling a graph takes longer; from so many steps on it would show as the first ones.
+_COMPILING_NS: Final = 100_000_000
+_LOOP: Final = 3
+_MAY_COMPILE: Final = (
+    " A hypothesis: the compiler works in it, since compiled kernels run here, and no range of compiling is recorded."
+)
+_COMPILE_BEFORE: Final = Action(
+    "Run the model once before the recording starts, with the same shapes: what was compilation is gone then",
+    before="with profile() as prof:\n    model(x)",
+    after="model(x)  # compiles\nwith profile() as prof:\n    model(x)",
+    needs=("compiled",),
+    page="recompilation",
+)
 _LESS = Action("Do it less often, on whole arrays instead of element by element, or on the device")
 _MARK: Final = {
     "nsight": Action(
@@ -103,15 +120,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     number = int(np.count_nonzero(lengths >= _LONG * lengths.max()))
     told = bool(found.name or found.parts)
     per = "the step" if s(steps) else "the time in which it is in use"
+    compiles = not told and _may_compile(s, int(lengths.max()))
     messages = share_of_mpi(found) >= _MOSTLY
     yield Draft(
         title="The device waits for MPI" if messages else "The host does other work while the device is idle",
         summary=f"For {percent(share)} of {per} the device is idle while the host makes no call of its "
-        f"runtime: {plural(number, 'stretch', 'stretches')} of up to {longest_of(found)}{where(found)}.",
+        f"runtime: {plural(number, 'stretch', 'stretches')} of up to {longest_of(found)}{where(found)}."
+        + (_MAY_COMPILE if compiles else ""),
         actions=_MESSAGES
         if messages
         else (_AHEAD, _LESS)
         if told
+        else (_COMPILE_BEFORE, _MARK.get(s.maybe(profiler) or "", _MARK["any"]))
+        if compiles
         else (_MARK.get(s.maybe(profiler) or "", _MARK["any"]), _AHEAD),
         change=Change(time=(Stretches(found.found.starts, found.found.ends, 0.0),)),
         most_ns=min(idle, found.found.total),
@@ -120,6 +141,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
         numbers={own_work_share.name: share, **limits},
     )
+
+
+def _may_compile(s: Signals, longest_ns: int) -> bool:
+    """Whether nothing speaks against compilation: a compiled program, no loop yet, and none of its ranges recorded."""
+    ran, events = s.maybe(program), s.maybe(compiling_events)
+    compiled = ran is not None and ran.compiled is True
+    return compiled and s(steps) < _LOOP and longest_ns >= _COMPILING_NS and (events is None or not events.size)
 
 
 def share_of_mpi(found: Doing) -> float:
