@@ -71,7 +71,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Logging takes time in the loop",
         summary=f"Logging, printing or metrics take {percent(s(logging_share))} of the step, in "
-        f"{rate:,.1f} calls per step: {', '.join(found.names)}.{_waiting(s)}",
+        f"{rate:,.{0 if rate.is_integer() else 1}f} calls per step: {', '.join(found.names)}.{_waiting(s)}",
         actions=(_RARELY, _TOGETHER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.85,
