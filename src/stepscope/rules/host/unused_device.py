@@ -14,9 +14,9 @@ where ranges or functions tell what they are (`outside.outside`). There is no pr
 step, but its share of the recording; where there are no steps it comes before all that has a price.
 
 ## What to try
-Do that work on the device, load the result of an earlier run, or leave it out of runs that are measured. Before the
-first work, names decide what is advised: those of reading checkpoints and of downloads (`own_work.FETCHING`), those of
-preparing input, or any other.
+Do that work on the device or in another thread, load the result of an earlier run, or leave it out of runs that are
+measured. Before the first work, names decide what is advised: those of reading checkpoints and of downloads
+(`own_work.FETCHING`), those of preparing input, or any other.
 
 ## Known limits
 Whether the program needs what it does there, and whether it computes or waits for a file, can't be seen. A profiler
@@ -41,9 +41,11 @@ from stepscope.signals.system.system import longest
 _SAMPLE: Final = "Do it on the device as well, do it for a sample only, or leave it out of runs that are measured"
 _AFTER: Final = (
     Action(
-        _SAMPLE,
-        before="result = compute_on_device(x)\nassert close(result, compute_on_host(x))",
-        after="result = compute_on_device(x)\nif checking:\n    assert close(result[:1000], compute_on_host(x[:1000]))",
+        "Do it in another thread while the device computes on the next input, or on the device, or leave it out of "
+        "runs that are measured",
+        before="for x in inputs:\n    write(compute(x))",
+        after="writer = ThreadPoolExecutor(1)\nfor x in inputs:\n    writer.submit(write, compute(x))",
+        needs=("python",),
     ),
     Action(
         _SAMPLE,
