@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts, figures
+from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
 from stepscope.signals.memory import driver_memory, memory
@@ -58,6 +58,23 @@ def test_a_first_call_creates_the_context() -> None:
 
 def test_in_a_loop_of_steps_it_can_be_seen_whether_they_recur() -> None:
     assert returned((12, 1), steps=6).total_ns == 0
+
+
+def host_alone(length_ms: float, *, kernels: bool = False) -> Facts:
+    facts = Facts()
+    facts.host("op", "aten::mm", 0, 60 * MS)
+    facts.host("launch", "cudaLaunchKernel", MS, 10_000)
+    facts.host("runtime", "cudaMalloc", 2 * MS, round(length_ms * MS))
+    if kernels:
+        facts.kernel("gemm", 50 * MS, MS, launch=(49 * MS, 5_000))
+    return facts
+
+
+def test_memory_that_is_taken_is_found_where_the_device_is_not_recorded() -> None:
+    (finding,) = findings("MEM019", host_alone(36).trace())
+    assert {"1", "36.0 ms", "60.0 ms", "60.0 %"} <= set(figures(finding.summary))
+    assert findings("MEM019", host_alone(36, kernels=True).trace()) == []
+    assert findings("MEM019", host_alone(5.9).trace()) == []
 
 
 def test_without_calls_the_rule_abstains() -> None:

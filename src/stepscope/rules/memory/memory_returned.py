@@ -1,7 +1,8 @@
-"""Giving device memory back takes much of the recording.
+"""Giving device memory back, or taking it, takes much of the recording.
 
 ## What it finds
-Calls such as `cudaFree` that take long, in recordings of a batch or two, where nothing shows that they recur.
+Calls such as `cudaFree` that take long, in recordings of a batch or two, where nothing shows that they recur; and such
+as `cudaMalloc` where the device itself is not recorded.
 
 ## Why it matters
 The caching allocator keeps what it has, so that such calls are rare: it makes them when the device has no memory left
@@ -10,9 +11,10 @@ given back has to be taken anew.
 
 ## How it decides
 In a recording of fewer than three typical steps, calls that give device memory back must take `min_ns` together and
-`min_share` of the recording (`driver_memory.returned`). A call before anything was launched creates the context, and
-does not count. Where they recur in steps, MEM002 tells it with a price; where a snapshot of the allocator
-says why they are made, MEM005 and MEM011 do.
+`min_share` of the recording (`driver_memory.returned`); where no work of the device is recorded, so must calls that
+take it (`driver_memory.taken`): with that work, HST018 tells what is first use, and HST001 what the device waits for. A
+call before anything was launched creates the context, and does not count. Where they recur in steps, MEM002 tells it
+with a price; where a snapshot of the allocator says why they are made, MEM005 and MEM011 do.
 
 ## What to try
 See whether allocations fail and are tried again, which PyTorch counts. If so, lower the peak, or let segments grow; if
@@ -32,7 +34,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.memory.remedies import layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.memory.driver_memory import returned
+from stepscope.signals.memory.driver_memory import returned, taken
 from stepscope.signals.memory.memory import used_share
 
 _COUNT = Action(
@@ -40,6 +42,12 @@ _COUNT = Action(
     before="step()",
     after='step()\nprint(torch.cuda.memory_stats()["num_alloc_retries"])',
     page="memory-fragmentation",
+)
+_WARM = Action(
+    "See whether a second batch takes memory as well: run one before the recording starts",
+    before="with profile() as prof:\n    step()",
+    after="step()\nwith profile() as prof:\n    step()",
+    page="recording",
 )
 _DELETE = Action(
     "If so, hold less: drop results before the next ones are made, and compute in parts",
@@ -51,7 +59,37 @@ _FULL = 0.9
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare calls that give memory back with the recording."""
+    """Compare calls that give memory back, or take it, with the recording."""
+    yield from _given_back(s, limits)
+    yield from _taken(s, limits)
+
+
+def _taken(s: Signals, limits: Limits) -> Iterator[Draft]:
+    found = s.maybe(taken)
+    if found is None:
+        return
+    share = found.total_ns / found.recorded_ns
+    if found.total_ns < limits["min_ns"] or share < limits["min_share"]:
+        return
+    yield Draft(
+        title="Taking memory from the driver takes much of the time",
+        summary=f"{plural(found.events.size, f'call of {found.name}', f'calls of {found.name}')} "
+        f"{'takes' if found.events.size == 1 else 'take'} {duration(found.total_ns)} of the "
+        f"{duration(found.recorded_ns)} recorded ({percent(share)}), the longest {duration(found.longest_ns)}. A first "
+        "batch takes its memory so, and later ones have it from the allocator; whether this is the first is not "
+        "recorded.",
+        actions=(_WARM, _COUNT),
+        taken_ns=found.total_ns,
+        placed_as_ns=found.total_ns,
+        confidence=0.6,
+        events=found.events,
+        rows=({"table": "memory_churn", "where": {"step": None}},),
+        numbers={"total_ns": found.total_ns, **limits},
+        key="taken",
+    )
+
+
+def _given_back(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(returned)
     share = found.total_ns / found.recorded_ns
     if found.total_ns < limits["min_ns"] or share < limits["min_share"]:

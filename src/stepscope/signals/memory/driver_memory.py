@@ -13,6 +13,7 @@ from stepscope.analyses.shared.needs import need_calls, need_operators
 from stepscope.analyses.shared.recorded_events import names_of, recorded_events
 from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
+from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Ids, Spans
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
@@ -144,7 +145,7 @@ def emptied(s: Signals) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """Calls that give device memory back, in a recording without a loop.
+    """Calls that give device memory back, or that take it, in a recording without a loop.
 
     Attributes:
         total_ns: Their time.
@@ -167,9 +168,24 @@ def returned(s: Signals) -> Returned:
 
     Of a recording with several typical steps there are none: there it can be seen whether they recur.
     """
+    return _outside_loops(s, frees=True)
+
+
+@signal()
+def taken(s: Signals) -> Returned:
+    """Calls that take device memory from the driver, after the first launch and but for recordings of several steps.
+
+    Only where the device's work is not recorded; else it tells what of these calls it waits for.
+    """
+    if DeviceWork.of(s.trace).are("compute").any():
+        raise MissingInputError("the device's work is recorded")
+    return _outside_loops(s, frees=False)
+
+
+def _outside_loops(s: Signals, *, frees: bool) -> Returned:
     spans, at, names = Spans(s.trace), _asked(s), _names(s)
-    frees = [i for i, name in names.items() if _FREE.search(name)]
-    at = at[np.isin(spans.name[at], frees) & (spans.dur[at] > 0)]
+    of_kind = [i for i, name in names.items() if bool(_FREE.search(name)) is frees]
+    at = at[np.isin(spans.name[at], of_kind) & (spans.dur[at] > 0)]
     launches = spans.ts[spans.of("launch")]
     at = at[spans.ts[at] > (int(launches.min()) if launches.size else np.iinfo(np.int64).max)]
     if np.count_nonzero(Steps.of(s.trace).typical & Steps.of(s.trace).found) >= _LOOP:
