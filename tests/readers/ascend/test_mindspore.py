@@ -119,6 +119,16 @@ def test_collectives_are_known_by_their_place_in_the_graph(name: str, told: str)
     assert operation(name) == (told, None, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("Notify Wait", "sync"), ("EVENT_RECORD", "sync"), ("EVENT_RESET", "sync"), ("SDMA", "part"),
+     ("MEMCPY_ASYNC", "copy"), ("PROFILING_ENABLE", "overhead"), ("Conv2D", "compute"),
+     ("aclnnNotify_WaitAiCore_Wait", "compute")],
+)  # fmt: skip
+def test_names_tell_what_tasks_are_whose_type_is_not_recorded(name: str, kind: str) -> None:
+    assert device_kind("", name) == kind
+
+
 def test_reductions_of_a_link_are_parts_of_collectives() -> None:
     assert device_kind("REDUCE_ASYNC_V2", "REDUCE_ASYNC_V2") == "part"
     assert device_kind("AI_CORE", "ReduceSum") == "compute"

@@ -23,6 +23,11 @@ _COPIES: Final = re.compile(r"memcpy|^pcie_dma|^sdma_sqe$|^kernel_memcpy")
 #: Parts of collectives that move data: the collective itself is the row of `kernels`.
 _PARTS: Final = frozenset({"sdma", "rdma", "rdmasend", "rdma_send", "reduce_inline", "memcpy"})
 _REDUCES: Final = re.compile(r"reduce_async(_v\d+)?")
+#: Names that tasks have for their type: where it is not recorded, they tell it.
+_TYPES: Final = re.compile(
+    r"(event|notify|capture)_(wait|record|reset)(_sqe)?|write_value(_sqe)?|pcie_dma(_sqe)?|sdma(_sqe)?|rdma(_?send)?"
+    r"|reduce_inline|reduce_async(_v\d+)?|memcpy(_async)?|profiling_(enable|disable)"
+)
 _PROFILER: Final = re.compile(r"^profiling_(enable|disable)")
 
 _STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
@@ -65,6 +70,8 @@ def device_kind(task_type: str, name: str) -> str:
         compute, copy, set (memset) or sync; `part` for parts of a collective, `overhead` for the profiler's own marks.
     """
     task, label = task_type.lower().replace(" ", "_"), name.lower().replace(" ", "_")
+    if not task and _TYPES.fullmatch(label):
+        task = label
     if _PROFILER.search(label) or _PROFILER.search(task):
         return "overhead"
     if _WAITS.search(task) or (task.startswith(("place_holder", "stars_common")) and _WAITS.search(label)):
