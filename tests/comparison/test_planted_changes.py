@@ -33,7 +33,10 @@ def planted(folder: Path, *events: tuple[str, str, int, int, int]) -> PlantedTra
 def test_a_slower_clock_slows_kernels_that_copy_and_no_collective(tmp_path: Path) -> None:
     names = ("batched_transpose_32x32_half", "ampere_sgemm_128x64_tn", "ncclDevKernel_AllReduce_Sum_f32")
     trace = planted(tmp_path, *(("kernel", name, 20 * i, 10, i + 1) for i, name in enumerate(names)))
-    assert clock(trace, 2.0).added_ns == 6_000
+    truth = clock(trace, 2.0)
+    assert truth.added_ns == 6_000
+    assert {"all of it × 1.28", "all of it × 1.32"} <= {*truth.words[0]}
+    assert "all of it × 1.33" not in truth.words[0]
     assert [one["dur"] for one in trace.work()] == [13_000, 13_000, 10_000]
 
 
