@@ -153,6 +153,34 @@ def test_a_drag_selects_a_pin_stays_and_the_table_says_what_is_drawn(chromium: b
     page.close()
 
 
+def test_what_was_drawn_before_is_moved_and_drawn_anew_once_it_stands(
+    chromium: browser.Browser, demo_page: str
+) -> None:
+    page = timeline(chromium, demo_page)
+    page.run("stepscopeTimeline.view.zoom(0.1)")
+    pixels = (
+        "new Promise(done => { stepscopeTimeline.redraw(); requestAnimationFrame(() => requestAnimationFrame(() => {"
+        " const canvas = document.querySelector('.tl-scroll.scrolled canvas');"
+        " done(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer));"
+        " })); })"
+    )
+    page.run(f"{pixels}.then(found => (window.before = found))")
+    page.eventually("stepscopeTimeline.store.pending === 0")
+    apart = (
+        "[0, 1].map(at => window.seen[at].filter((one, i) => one !== window.seen[2][i]).length / window.seen[2].length)"
+    )
+    page.run(
+        f"(async () => {{ window.seen = [window.before]; for (let i = 0; i < 4; i++) {{"
+        f" stepscopeTimeline.view.pan(20 / stepscopeTimeline.view.width); window.seen[1] = await {pixels}; }} }})()"
+    )
+    page.eventually("stepscopeTimeline.store.pending === 0")
+    page.run(f"new Promise(done => setTimeout(done, 500)).then(() => {pixels}).then(found => (window.seen[2] = found))")
+    elsewhere, moved = page.run(apart)
+    assert elsewhere > 0.05
+    assert moved < 0.02
+    page.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_panel(chromium: browser.Browser, demo_page: str, scheme: str) -> None:
     path = axe()

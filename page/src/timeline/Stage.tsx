@@ -35,7 +35,7 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
     const target = canvas.current;
     const ctx = target?.getContext("2d");
     if (!box || !target || !ctx) return;
-    const scene = new Scene(board.store, board.info.tile_bits);
+    const scene = new Scene(board.store, board.info.tile_bits, () => board.redraw());
     const extent: [number, number] = [board.info.first, board.info.last];
     const stage: Drawn = {
       draw(): Wanted[] {
@@ -81,6 +81,7 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
     board.redraw();
     return () => {
       board.stages.delete(stage);
+      scene.stop();
       sized.disconnect();
     };
   }, [board]);

@@ -21,11 +21,15 @@ export interface Pen {
   /** Device activities on the critical path; null to show all alike. */
   path: ReadonlySet<number> | null;
   drawn: number;
+  /** From where to where it draws, x; what it is clipped to. */
+  part: readonly [number, number];
 }
 
 /** Events and runs of a tile between two x; those that began in an earlier tile are left to it, if it is drawn. */
 export function paintEvents(pen: Pen, row: Row, tile: Tile, left: number, right: number, earlier: boolean): void {
-  const { ctx, view, palette } = pen;
+  const { ctx, view, palette, part } = pen;
+  // Names stand at the left of what is seen of an event: of a strip, where they stand in the whole image.
+  const seen = part[0] > 0 || part[1] < view.width ? -Infinity : 0;
   const { start, span, busy, event, lane, kind, name, count } = eventColumns(tile);
   const path = row.track && DEVICE.has(row.track.source) ? pen.path : null;
   const per = view.perPixel;
@@ -36,7 +40,7 @@ export function paintEvents(pen: Pen, row: Row, tile: Tile, left: number, right:
     const x0 = (tile.lo + from - view.from) / per;
     const length = (span[i] as number) / per;
     const x1 = x0 + Math.max(length, 1);
-    if (x1 < left || x0 > right) continue;
+    if (x1 < left || x0 > right || x1 < part[0] || x0 > part[1]) continue;
     const [y, height] = laneBox(row, lane[i] as number);
     const text = tile.names[name[i] as number] ?? "";
     const a = Math.max(x0, left - 2);
@@ -48,11 +52,11 @@ export function paintEvents(pen: Pen, row: Row, tile: Tile, left: number, right:
     // A gap of a pixel between neighbours that are wide enough to have one.
     ctx.fillRect(a, y, b - a > 3 ? b - a - 0.6 : Math.max(b - a, 1), height);
     pen.drawn++;
-    if (!row.small && b - a > 22 && !many) {
-      const words = fitted(ctx, text, b - Math.max(a, 0) - 8);
+    if (!row.small && x1 - a > 22 && !many) {
+      const words = fitted(ctx, text, Math.min(x1, right + 400) - Math.max(x0, seen, -4000) - 8);
       if (words) {
         ctx.fillStyle = palette.onFill;
-        ctx.fillText(words, Math.max(a, 0) + 4, y + height / 2 + 0.5);
+        ctx.fillText(words, Math.max(x0, seen, -4000) + 4, y + height / 2 + 0.5);
       }
     }
   }

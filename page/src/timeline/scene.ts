@@ -2,6 +2,7 @@
 
 import { paintEvents, paintLine, paintShares, scaleOf, type Pen } from "./paint";
 import type { Palette } from "./palette";
+import { Reused, type Part } from "./reuse";
 import { ruler } from "./ruler";
 import { laneBox, type Row } from "./rows";
 import { SLOW, type TileStore, type Wanted } from "./store";
@@ -46,31 +47,52 @@ export function needed(row: Row, view: View, bits: number, lo: number, hi: numbe
   return found;
 }
 
+function prepared(ctx: CanvasRenderingContext2D, scroll: number, draw: () => void): void {
+  ctx.save();
+  ctx.font = FONT;
+  ctx.textBaseline = "middle";
+  ctx.translate(0, -scroll);
+  draw();
+  ctx.restore();
+}
+
 /** Draws rows, and remembers what it drew last of each track until newer tiles are there. */
 export class Scene {
   private readonly last = new Map<number, Tile[]>();
+  private readonly before: Reused;
+  /** Rectangles of the last image that was drawn as a whole. */
   drawn = 0;
 
   constructor(
     private readonly store: TileStore,
     private readonly bits: number,
-  ) {}
+    again: () => void,
+  ) {
+    this.before = new Reused(again);
+  }
 
   paint(ctx: CanvasRenderingContext2D, rows: readonly Row[], view: View, palette: Palette, overlay: Overlay, scroll: number, height: number, extent: [number, number]): void {
-    const pen: Pen = { ctx, view, palette, search: overlay.search, path: overlay.path, drawn: 0 };
-    ctx.clearRect(0, 0, view.width, height);
-    ctx.save();
-    ctx.font = FONT;
-    ctx.textBaseline = "middle";
-    ctx.translate(0, -scroll);
-    this.grid(pen, scroll, height);
-    for (const row of rows) {
-      if (row.y + row.height < scroll || row.y > scroll + height) continue;
-      this.row(pen, row, extent);
-    }
-    this.over(pen, rows, overlay, scroll, height);
-    ctx.restore();
-    this.drawn = pen.drawn;
+    const pens = (on: CanvasRenderingContext2D, part: Part, at: View): Pen => ({ ctx: on, view: at, palette, search: overlay.search, path: overlay.path, drawn: 0, part });
+    const shown = rows.filter((row) => row.y + row.height >= scroll && row.y <= scroll + height);
+    const tile = 2 ** (view.level + this.bits);
+    const key = [rows, scroll, height, view.width, devicePixelRatio, palette, overlay.search, overlay.path, this.store.version, Math.floor(view.from / tile), Math.floor(view.to / tile)];
+    this.before.image(ctx, view, height, key, (on, part, at) => {
+      const pen = pens(on, part, at);
+      prepared(on, scroll, () => {
+        this.grid(pen, scroll, height);
+        for (const row of shown) this.row(pen, row, extent);
+      });
+      if (part[1] - part[0] >= view.width) this.drawn = pen.drawn;
+    });
+    const pen = pens(ctx, [0, view.width], view);
+    prepared(ctx, scroll, () => {
+      this.scales(pen, shown, extent);
+      this.over(pen, rows, overlay, scroll, height);
+    });
+  }
+
+  stop(): void {
+    this.before.stop();
   }
 
   private grid({ ctx, view, palette }: Pen, scroll: number, height: number): void {
@@ -121,15 +143,20 @@ export class Scene {
     const scale = row.track?.form === "line" ? scaleOf(tiles) : null;
     tiles.forEach((tile, i) => {
       const [left, right] = this.sides(pen.view, tile);
-      if (right <= left) return;
+      if (right <= left || right < pen.part[0] || left > pen.part[1]) return;
       if (tile.form === "events") paintEvents(pen, row, tile, i ? left : 0, pen.view.width, i > 0 && tiles[i - 1]?.tile === tile.tile - 1);
-      else if (tile.form === "shares") paintShares(pen, row, tile, left, right);
+      else if (tile.form === "shares") paintShares(pen, row, tile, Math.max(left, pen.part[0] - 1), Math.min(right, pen.part[1] + 1));
       else paintLine(pen, row, tile, left, right, scale ?? [0, 1]);
     });
-    if (scale && row.track && scale[1] > scale[0]) {
-      const unit = row.track.source === "memory" ? "bytes" : "";
-      pen.ctx.fillStyle = pen.palette.soft;
-      pen.ctx.fillText(quantity(scale[1], unit), 4, row.y + 9);
+  }
+
+  /** The greatest value of each counter, at the left. */
+  private scales({ ctx, view, palette }: Pen, rows: readonly Row[], extent: [number, number]): void {
+    ctx.fillStyle = palette.soft;
+    for (const row of rows) {
+      if (row.track?.form !== "line") continue;
+      const [low, high] = scaleOf(needed(row, view, this.bits, ...extent).flatMap((one) => this.store.get(one.track, one.level, one.tile) ?? []));
+      if (high > low) ctx.fillText(quantity(high, row.track.source === "memory" ? "bytes" : ""), 4, row.y + 9);
     }
   }
 

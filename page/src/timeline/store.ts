@@ -35,6 +35,8 @@ export class TileStore {
   private asking: Asking[] = [];
   private wanted: Wanted[] = [];
   private bytes = 0;
+  /** Counts what comes and goes: what is drawn from it may be another then. */
+  version = 0;
   /** How long replies took, ms; for measurements. */
   readonly latencies: number[] = [];
 
@@ -144,6 +146,7 @@ export class TileStore {
   }
 
   private keep(tile: Tile): void {
+    this.version++;
     this.warm.add(tile.track);
     if (tile.form === "events") this.lanes.set(tile.track, tile.lanes);
     this.kept.set(keyOf(tile.track, tile.level, tile.tile), tile);

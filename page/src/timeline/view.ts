@@ -23,6 +23,13 @@ export class View {
     return [this.first - air, this.last + air];
   }
 
+  /** The same window elsewhere, at a scale that it has but for rounding. */
+  at(from: number, perPixel: number): View {
+    const found = new View(this.first, this.last);
+    [found.from, found.to, found.width, found.zero] = [from, from + perPixel * this.width, this.width, this.zero];
+    return found;
+  }
+
   get perPixel(): number {
     return (this.to - this.from) / this.width;
   }

@@ -1,0 +1,79 @@
+/** What was drawn before, moved: while a window moves sideways, only the strip that comes into view is drawn. */
+
+import { fit } from "./canvas";
+import type { View } from "./view";
+
+/** After so long everything is drawn anew, so that names stand where they are read, ms. */
+const REFRESH = 400;
+/** A move of more than this share of the width is drawn anew. */
+const FAR = 0.5;
+
+/** A stretch of the canvas, x from and to. */
+export type Part = readonly [number, number];
+
+/** Keeps the last image of the rows, without what lies over them. */
+export class Reused {
+  private readonly canvas = document.createElement("canvas");
+  private readonly ctx = this.canvas.getContext("2d") as CanvasRenderingContext2D;
+  private key: readonly unknown[] = [];
+  private from = 0;
+  private perPixel = 0;
+  private drawn = 0;
+  private settle = 0;
+
+  constructor(private readonly again: () => void) {}
+
+  /**
+   * Brings the image up to date and puts it onto a canvas.
+   *
+   * @param key All that the image depends on besides where the window is.
+   * @param paint Draws a part of the rows as the view shows them.
+   */
+  image(onto: CanvasRenderingContext2D, view: View, height: number, key: readonly unknown[], paint: (ctx: CanvasRenderingContext2D, part: Part, view: View) => void): void {
+    const { width } = view;
+    const ratio = fit(this.canvas, width, height);
+    const pixels = (view.from - this.from) / this.perPixel;
+    const by = Math.round(pixels * ratio) / ratio;
+    const same = key.length === this.key.length && key.every((one, i) => one === this.key[i]) && Math.abs(view.perPixel / this.perPixel - 1) < 1e-9;
+    const now = performance.now();
+    clearTimeout(this.settle);
+    if (!same || Math.abs(by) > FAR * width || (pixels !== 0 && now - this.drawn > REFRESH)) {
+      [this.key, this.from, this.perPixel, this.drawn] = [key, view.from, view.perPixel, now];
+      this.part(ratio, [0, width], height, view, paint);
+    } else if (by) {
+      this.from += by * this.perPixel;
+      this.ctx.setTransform(1, 0, 0, 1, 0, 0);
+      this.ctx.globalCompositeOperation = "copy";
+      this.ctx.drawImage(this.canvas, Math.round(-by * ratio), 0);
+      this.ctx.globalCompositeOperation = "source-over";
+      const moved = view.at(this.from, this.perPixel);
+      this.part(ratio, by > 0 ? [width - by, width] : [0, -by], height, moved, paint);
+      // Once it stands still, all of it is as it would be if it had not moved.
+      this.settle = setTimeout(() => {
+        this.key = [];
+        this.again();
+      }, REFRESH / 2);
+    } else if (pixels !== 0) this.settle = setTimeout(() => ((this.key = []), this.again()), REFRESH / 2);
+    onto.save();
+    onto.setTransform(1, 0, 0, 1, 0, 0);
+    onto.globalCompositeOperation = "copy";
+    onto.drawImage(this.canvas, 0, 0);
+    onto.restore();
+  }
+
+  private part(ratio: number, part: Part, height: number, view: View, paint: (ctx: CanvasRenderingContext2D, part: Part, view: View) => void): void {
+    const { ctx } = this;
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(part[0], 0, part[1] - part[0], height);
+    ctx.clip();
+    ctx.clearRect(part[0], 0, part[1] - part[0], height);
+    paint(ctx, part, view);
+    ctx.restore();
+  }
+
+  stop(): void {
+    clearTimeout(this.settle);
+  }
+}
