@@ -65,6 +65,22 @@ def test_layers_alike_are_one_row_and_stand_in_order(chromium: browser.Browser, 
         assert [one for one in page.run(TREE) if "Block" in one][1:] == [f"Block_{block}" for block in range(4)]
         page.run("document.querySelector('main .scroll p button').click()")
         page.eventually(f"{TREE}.includes('Head_0')")
+        # A frame over all of its stacks: what it calls, and who calls it.
+        go(page, "#/flame?tab=host")
+        page.eventually("!!document.querySelector('[aria-label=frames] tbody tr')")
+        names = "[...document.querySelectorAll('[aria-label=frames] tbody th a')]"
+        page.run(f"{names}.find(a => a.textContent === 'aten::mm').click()")
+        page.eventually("document.querySelectorAll('.flame canvas').length === 2")
+        said = "[...document.querySelectorAll('.flame [aria-live]')].map(one => one.textContent)"
+        assert page.run(said) == ["All: 400 µs", "All: 400 µs"]
+        page.run("document.querySelectorAll('.flame canvas')[1].focus()")
+        callers = []
+        for _ in range(3):
+            page.press("ArrowDown")
+            callers.append(page.run(f"{said}[1]").rpartition(": ")[0])
+        assert callers[0] == "aten::mm"
+        assert callers[1].startswith("nn.Module: Linear_")
+        assert callers[2].startswith("nn.Module: Block_")
         # The timeline begins where the device works; everything is one key away.
         go(page, "#/timeline")
         page.eventually("window.stepscopeTimeline && stepscopeTimeline.store.pending === 0")

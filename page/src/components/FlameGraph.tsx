@@ -13,6 +13,8 @@ export interface Frames {
   parent: number[];
   self_ns: number[];
   total_ns: number[];
+  /** When each was first there, in the rank's own time; files that were saved before have none. */
+  first_ns?: number[];
 }
 
 interface Placed {
@@ -26,13 +28,13 @@ interface Placed {
 const ROW = 20;
 
 /** Stacks, outermost above: widths are times. A click or Enter fills the width with a frame; Escape shows all again. */
-export function FlameGraph({ frames, title, place: placeOf }: { frames: Frames; title: string; place: (name: string) => RowPlace | null }) {
+export function FlameGraph({ frames, title, order = "name", place: placeOf }: { frames: Frames; title: string; order?: Order; place: (name: string) => RowPlace | null }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useSignal(1000);
   const root = useSignal(-1);
   const chosen = useSignal(-1);
   const words = useSignal("");
-  const placed = useMemo(() => place(frames), [frames]);
+  const placed = useMemo(() => place(frames, order), [frames, order]);
   const shade = dark.value;
   const [from, span] = root.value < 0 ? [0, placed.whole] : [placed.left[root.value]!, frames.total_ns[root.value]!];
   const boxes = () =>
@@ -79,7 +81,7 @@ export function FlameGraph({ frames, title, place: placeOf }: { frames: Frames; 
         draw.fillText(fitted(draw, name, w - 8), x + 4, y + ROW / 2);
       }
     }
-  }, [frames, width.value, root.value, chosen.value, words.value, shade]);
+  }, [frames, order, width.value, root.value, chosen.value, words.value, shade]);
   const at = (event: MouseEvent) => boxes().find(({ x, w, y }) => event.offsetX >= x && event.offsetX < x + w && event.offsetY >= y && event.offsetY < y + ROW)?.i ?? -1;
   const move = (event: KeyboardEvent) => {
     const i = chosen.value;
@@ -112,11 +114,17 @@ export function FlameGraph({ frames, title, place: placeOf }: { frames: Frames; 
   );
 }
 
-/** Depth and left edge of each frame; siblings are ordered by name, so that like graphs look alike. */
-function place(frames: Frames): Placed {
+/** How siblings are ordered: by name, so that like graphs look alike, by what takes most, or by when they were first there. */
+export type Order = "name" | "time" | "size";
+
+/** Depth and left edge of each frame. */
+function place(frames: Frames, order: Order): Placed {
   const children: number[][] = Array.from({ length: frames.name.length + 1 }, () => []);
   frames.parent.forEach((parent, i) => children[parent + 1]!.push(i));
-  for (const list of children) list.sort((a, b) => frames.names[frames.name[a]!]!.localeCompare(frames.names[frames.name[b]!]!));
+  const named = (a: number, b: number) => frames.names[frames.name[a]!]!.localeCompare(frames.names[frames.name[b]!]!);
+  const { first_ns: first, total_ns: total } = frames;
+  const by = order === "time" && first ? (a: number, b: number) => first[a]! - first[b]! : order === "size" ? (a: number, b: number) => total[b]! - total[a]! : named;
+  for (const list of children) list.sort((a, b) => by(a, b) || named(a, b));
   const depth: number[] = Array(frames.name.length).fill(0);
   const left: number[] = Array(frames.name.length).fill(0);
   let deepest = 0;

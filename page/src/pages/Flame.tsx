@@ -1,13 +1,18 @@
+import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { DataTable } from "../components/DataTable";
 import { Failure } from "../components/Failure";
-import { FlameGraph, type Frames } from "../components/FlameGraph";
+import { FlameGraph, type Frames, type Order } from "../components/FlameGraph";
+import { visible } from "../components/format";
+import { callees, callers } from "../components/sandwich";
+import { Breaking } from "../components/Words";
 import { RankPicker, rankOf } from "../components/RankPicker";
 import { rowPlace, type RowPlace } from "../components/rowPlace";
 import { has } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import { useAnswer } from "../components/useAnswer";
 import type { Column, Value } from "../data/types";
+import { href } from "../shell/router";
 import type { PageProps } from "./registry";
 
 /** Stacks of the host, by the device time that they launched or by their own. */
@@ -19,8 +24,8 @@ export function Flame({ report, params }: PageProps) {
       <Tabs
         page="flame" params={params}
         tabs={[
-          has(report, "kernels") ? { id: "device", title: "Device time", show: () => <Graph key={`device${rank}`} time="device" rank={rank} /> } : null,
-          { id: "host", title: "Host time", show: () => <Graph key={`host${rank}`} time="host" rank={rank} /> },
+          has(report, "kernels") ? { id: "device", title: "Device time", show: () => <Graph key={`device${rank}`} time="device" rank={rank} params={params} /> } : null,
+          { id: "host", title: "Host time", show: () => <Graph key={`host${rank}`} time="host" rank={rank} params={params} /> },
         ]}
       />
     </>
@@ -35,16 +40,43 @@ const COLUMNS: Column[] = [
   { name: "places", type: "int64", unit: "count", description: "Different stacks that it ends." },
 ];
 
-function Graph({ time, rank }: { time: string; rank: number }) {
+const ORDERS: Record<Order, string> = { name: "by name", time: "by time, what was first there", size: "by size, the largest" };
+
+function Graph({ time, rank, params }: { time: "host" | "device"; rank: number; params: URLSearchParams }) {
+  const order = useSignal<Order>("name");
   const { found, error } = useAnswer<Frames>(`api/flame?time=${time}&rank=${rank}`);
   const rows = useMemo(() => (found ? summed(found) : []), [found]);
   if (error) return <Failure error={error} />;
   if (!found) return <p class="aside" aria-busy="true">loading stacks</p>;
   if (!found.name.length) return <p class="aside">Nothing of this is recorded.</p>;
+  const name = params.get("name");
+  const chosen = name === null ? -1 : found.names.indexOf(name);
+  const place = (shown: string) => framePlace(found, shown, rank);
+  const word = time === "host" ? "Host" : "Device";
   return (
     <>
-      <FlameGraph frames={found} title={`${time === "host" ? "Host" : "Device"} time by stack`} place={(name) => framePlace(found, name, rank)} />
-      <DataTable name="frames" table={{ columns: COLUMNS, rows, description: "" }} sort="self_ns" place={(row) => framePlace(found, String(row[0]), rank)} />
+      {chosen >= 0 ? (
+        <>
+          <p><a href={href("flame", { rank, tab: time })}>All stacks</a></p>
+          <h2>{visible(name ?? "")}<span class="aside">what it calls</span></h2>
+          <FlameGraph key={`down ${name}`} frames={callees(found, chosen)} title={`${word} time of what it calls`} place={place} />
+          <h2>{visible(name ?? "")}<span class="aside">who calls it, innermost first</span></h2>
+          <FlameGraph key={`up ${name}`} frames={callers(found, chosen)} title={`${word} time by its callers`} place={place} />
+        </>
+      ) : (
+        <>
+          {name === null ? null : <p class="aside">{visible(name)} is not among the largest frames.</p>}
+          <label class="picker">
+            Beside each other{" "}
+            <select value={order.value} onChange={(event) => (order.value = event.currentTarget.value as Order)}>
+              {Object.entries(ORDERS).filter(([key]) => key !== "time" || found.first_ns).map(([key, words]) => <option value={key}>{words}</option>)}
+            </select>
+          </label>
+          <FlameGraph frames={found} title={`${word} time by stack`} order={order.value} place={place} />
+        </>
+      )}
+      <DataTable name="frames" table={{ columns: COLUMNS, rows, description: "" }} sort="self_ns" place={(row) => place(String(row[0]))}
+        cell={(column, value, text) => (column.name === "name" ? <a href={href("flame", { rank, tab: time, name: String(value) })} title="What it calls, and who calls it"><Breaking text={text} /></a> : undefined)} />
     </>
   );
 }

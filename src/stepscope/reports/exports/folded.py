@@ -15,12 +15,15 @@ from stepscope.reports.text import visible
 
 Time = Literal["host", "device"]
 
+#: Later than any moment of a recording, ns.
+_NEVER: Final = (1 << 63) - 1
 _HOST_SQL: Final = """
-SELECT s.id, coalesce(s.parent, -1) AS parent, s.name_id, s.depth, coalesce(s.dur, 0) AS dur
+SELECT s.id, coalesce(s.parent, -1) AS parent, s.name_id, s.depth, coalesce(s.dur, 0) AS dur, s.ts
 FROM spans s JOIN tracks t USING (track) WHERE t.kind = 'host' AND s.depth IS NOT NULL ORDER BY s.depth, s.id
 """
 _DEVICE_SQL: Final = """
-SELECT coalesce(k.launch, k.op, -1) AS host, s.name_id, sum(k.dur)::BIGINT AS dur
+SELECT coalesce(k.launch, k.op, -1) AS host, s.name_id, sum(k.dur)::BIGINT AS dur,
+    min(k.ts) AS ts
 FROM kernels k JOIN spans s ON s.id = k.event WHERE k.kind <> 'sync' GROUP BY ALL ORDER BY ALL
 """
 
@@ -43,6 +46,12 @@ def lines(trace: Trace, time: Time) -> Iterator[str]:
 
 def stacks(trace: Trace, time: Time) -> tuple[StackPaths, list[int]]:
     """The stacks of one rank as a tree of frames, and the time spent in each frame itself, in ns; see `lines`."""
+    paths, totals, _ = timed_stacks(trace, time)
+    return paths, totals
+
+
+def timed_stacks(trace: Trace, time: Time) -> tuple[StackPaths, list[int], list[int]]:
+    """The same, and when each frame was first there, ns since the origin; `_NEVER` for those only around others."""
     rows = trace.columns(_HOST_SQL)
     paths = StackPaths()
     path = _paths(rows, paths)
@@ -50,13 +59,15 @@ def stacks(trace: Trace, time: Time) -> tuple[StackPaths, list[int]]:
         parent = _positions(rows["id"], rows["parent"])
         spent = self_time(rows["dur"], parent)
         totals = _sums(path, spent, len(paths))
+        first = _firsts(path, rows["ts"], len(paths))
     else:
         work = trace.columns(_DEVICE_SQL)
         host = _positions(rows["id"], work["host"])
         above = np.where(host < 0, -1, path[host] if path.size else -1)
         leaf = paths.below(above, work["name_id"])
         totals = _sums(leaf, work["dur"], len(paths))
-    return paths, totals
+        first = _firsts(leaf, work["ts"], len(paths))
+    return paths, totals, first
 
 
 class StackPaths:
@@ -125,6 +136,14 @@ def _sums(path: NDArray[np.int64], values: NDArray[np.int64], size: int) -> list
     totals = np.zeros(size, np.int64)
     np.add.at(totals, path, values)
     listed: list[int] = totals.tolist()
+    return listed
+
+
+def _firsts(path: NDArray[np.int64], values: NDArray[np.int64], size: int) -> list[int]:
+    """The least value by path."""
+    least = np.full(size, _NEVER, np.int64)
+    np.minimum.at(least, path, values)
+    listed: list[int] = least.tolist()
     return listed
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from stepscope.model.trace import Trace
-from stepscope.reports.exports.folded import Time, stacks
+from stepscope.reports.exports.folded import Time, timed_stacks
 from stepscope.web.answers import json_answer
 from stepscope.web.asked import one_rank
 from stepscope.web.viewing import Viewing
@@ -43,10 +43,10 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
 
     Returns:
         `names`, those of kernels without their parameters; `whole`, by such a name the one with them; and for each
-        frame `name` (its position there), `parent` (-1 for none), `self_ns` and `total_ns`. Frames that are left out
-        count in `total_ns` of those around them.
+        frame `name` (its position there), `parent` (-1 for none), `self_ns`, `total_ns` and `first_ns`, when it was
+        first there. Frames that are left out count in `total_ns` of those around them.
     """
-    paths, own = stacks(trace, time)
+    paths, own, first = timed_stacks(trace, time)
     from stepscope.model.kernel_names import classify  # slow to import
 
     total = list(own)
@@ -54,6 +54,7 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
         parent, _ = paths.frame(number)
         if parent >= 0:
             total[parent] += total[number]
+            first[parent] = min(first[parent], first[number])
     largest = sorted(range(len(own)), key=lambda number: -total[number])[:most]
     kept = sorted(number for number in largest if total[number] > 0)
     place = {number: i for i, number in enumerate(kept)}
@@ -75,4 +76,5 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
         "parent": parents,
         "self_ns": [own[number] for number in kept],
         "total_ns": [total[number] for number in kept],
+        "first_ns": [first[number] for number in kept],
     }
