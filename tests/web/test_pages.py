@@ -94,6 +94,24 @@ def test_nothing_is_cut_off_and_axe_finds_nothing(chromium: browser.Browser, dem
         page.close()
 
 
+def test_small_and_wide_screens_show_what_matters(chromium: browser.Browser, demo_page: str) -> None:
+    page = opened(chromium, demo_page)
+    boxes = (
+        "[document.querySelector('main').getBoundingClientRect().width / innerWidth,"
+        " document.querySelector('.shell > nav').getBoundingClientRect().height / innerHeight,"
+        " document.scrollingElement.scrollWidth - innerWidth]"
+    )
+    for width, height in ((390, 844), (1920, 1080)):
+        page.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        for place in ("#/overview", "#/kernels", "#/timeline"):
+            go(page, place)
+            main, navigation, beside = page.run(boxes)
+            assert main > (0.99 if width < 500 else 0.85), place
+            assert navigation < 0.15 or width > 500, place
+            assert beside <= 0, place
+    page.close()
+
+
 def test_a_violation_would_be_noticed(chromium: browser.Browser, demo_page: str) -> None:
     path = axe()
     if path is None:

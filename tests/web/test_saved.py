@@ -81,6 +81,14 @@ def test_it_opens_from_disk_and_asks_for_nothing(chromium: browser.Browser, text
     page.eventually("document.querySelectorAll('.table tbody tr').length > 20")
     page.run("location.hash = '#/flame'")
     page.eventually("!!document.querySelector('.flame canvas')")
+    # Of an event it has what is drawn, and says so; a step has its time in a table.
+    page.run("location.hash = '#/timeline'")
+    page.eventually("window.stepscopeTimeline?.store.pending === 0 && stepscopeTimeline.stats.drawn > 0", 30)
+    page.run("document.querySelector('.tl-main').focus()")
+    page.press("Enter")
+    page.eventually("document.querySelector('.tl-panel [role=status]')?.textContent.startsWith('This file holds')")
+    page.run("location.hash = '#/timeline?rank=0&step=2'")
+    page.eventually("stepscopeTimeline.range.value !== null")
     assert page.complaints() == []
     assert [one for one in page.requested() if not one.startswith("file:///")] == []
     page.close()

@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from readers.memsnapshot.snapshots import MIB, History, block, segment, snapshot, trace_of
+from stepscope.model.errors import UserError
+from stepscope.web.routes.history import state_after
 from stepscope.web.routes.snapshot import allocations, frames_of, segments
 
 #: 4 MiB stay; 2 MiB live from the second entry to the fourth; 1 MiB is made last and stays.
@@ -53,6 +57,33 @@ def test_the_frames_of_a_stack(tmp_path: Path) -> None:
         stack = trace.scalar("SELECT stack FROM allocations WHERE seq = 1")
         assert frames_of(trace, stack) == ["/home/me/train.py(1): pass_by"]
         assert frames_of(trace, 99) == []
+
+
+def test_the_state_after_any_event_has_the_segments_and_blocks_of_then(tmp_path: Path) -> None:
+    history = History().add("segment_alloc", 0, 6 * MIB).alloc(0, 4 * MIB, "keep").alloc(4 * MIB, 2 * MIB, "pass_by")
+    history.free(4 * MIB, 2 * MIB).add("segment_alloc", 64 * MIB, MIB).add("segment_free", 64 * MIB, MIB)
+    with trace_of(
+        tmp_path, snapshot([segment(0, [block(4 * MIB, "active_allocated"), block(2 * MIB)])], history)
+    ) as trace:
+        events = trace.rows("SELECT seq, action FROM allocator_events ORDER BY seq")
+        first = {row["action"]: row["seq"] for row in reversed(events)}
+
+        def state(seq: int | None) -> list[list[tuple[int, str]]]:
+            found = state_after(trace, 0, seq)
+            return [[(one["bytes"], one["state"]) for one in part["blocks"]] for part in found["segments"]]
+
+        assert state(-1) == []
+        assert state(first["segment_alloc"]) == [[(6 * MIB, "inactive")]]
+        assert state(first["alloc"]) == [[(4 * MIB, "active"), (2 * MIB, "inactive")]]
+        assert state(first["alloc"] + 1) == [[(4 * MIB, "active"), (2 * MIB, "active")]]
+        assert state(first["free_requested"])[0][1] == (2 * MIB, "pending")
+        # A segment that was given back since is there while it was.
+        assert state(first["segment_free"] - 1)[1] == [(MIB, "inactive")]
+        assert state(None) == [[(4 * MIB, "active"), (2 * MIB, "inactive")]]
+        found = state_after(trace, 0, first["alloc"])
+        assert [row[:2] for row in found["rows"]] == [[row["seq"], row["action"]] for row in events]
+        with pytest.raises(UserError, match="no history of device 1"):
+            state_after(trace, 1, None)
 
 
 def test_another_device_has_none(tmp_path: Path) -> None:

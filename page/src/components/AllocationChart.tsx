@@ -35,6 +35,7 @@ export function AllocationChart({ found, rank, device, stack }: { found: Allocat
   const { areas, top } = useMemo(() => areasOf(spans), [spans]);
   const categories = useMemo(() => [...new Set(found.rows.map((row) => String(row[column("category")] ?? "unknown")))].sort(), [found]);
   const whole = top + Math.max(0, ...found.rest);
+  const band = useMemo(() => restBand(found, areas), [found, areas]);
   const shade = dark.value;
   const [from, to] = view.value;
   const inner = width.value - LEFT;
@@ -88,6 +89,12 @@ export function AllocationChart({ found, rank, device, stack }: { found: Allocat
         draw.stroke();
       }
     }
+    draw.globalAlpha = 0.6;
+    draw.fillStyle = colour("--idle");
+    for (const [at, until, low, bytes] of band) {
+      if (until < from || at > to || !bytes) continue;
+      draw.fillRect(x(at), y(low + bytes), Math.max(0.5, x(until) - x(at) + 0.3), y(low) - y(low + bytes));
+    }
     draw.globalAlpha = 1;
     if (moment.value !== null) {
       draw.strokeStyle = colour("--ink");
@@ -136,6 +143,7 @@ export function AllocationChart({ found, rank, device, stack }: { found: Allocat
       <figcaption>
         Allocations of device {device} by their order in time
         {categories.map((name, i) => <span class="aside"><i class={`key c${i % 8}`} />{name}</span>)}
+        {found.rest.some(Boolean) ? <span class="aside"><i class="key rest" />all others, on top</span> : null}
         <span class="aside">Drag to zoom, click for one, and for all of that moment.</span>
       </figcaption>
       <div class="tools">
@@ -153,6 +161,35 @@ export function AllocationChart({ found, rank, device, stack }: { found: Allocat
       <DataTable name="allocations" sort="bytes" most={20} table={{ description: "", columns, rows: found.rows.map((row) => columns.map((one) => row[column(one.name)] ?? null)) }} />
     </figure>
   );
+}
+
+/** All other allocations, on top of those that are drawn: stretches of from, to, lower edge and bytes. */
+function restBand(found: Allocations, areas: readonly Area[]): [number, number, number, number][] {
+  const parts = found.rest.length;
+  if (!parts) return [];
+  // The height of what is drawn changes where one is made or freed.
+  const changes = areas.flatMap((area): [number, number][] => [[area.made, area.bytes], [area.freed, -area.bytes]]).sort((a, b) => a[0] - b[0]);
+  const edges = found.rest.map((bytes, i): [number, number] => [found.low + ((found.high - found.low) * i) / parts, bytes]);
+  const band: [number, number, number, number][] = [];
+  let [height, change, at, bytes] = [0, 0, found.low, 0];
+  const close = (until: number) => {
+    if (until > at) band.push([at, until, height, bytes]);
+    at = Math.max(at, until);
+  };
+  for (const [edge, amount] of edges) {
+    for (; change < changes.length && changes[change]![0] <= edge; change++) {
+      close(changes[change]![0]);
+      height += changes[change]![1];
+    }
+    close(edge);
+    bytes = amount;
+  }
+  for (; change < changes.length; change++) {
+    close(changes[change]![0]);
+    height += changes[change]![1];
+  }
+  close(found.high);
+  return band;
 }
 
 /** The largest allocation of a call stack, one that was never freed before others; null if there is none. */

@@ -25,7 +25,7 @@ interface LiveProps {
 }
 
 /** What is wanted, once it has not changed for a moment: a slider passes many values on its way. */
-function useSettled(value: string): string {
+export function useSettled(value: string): string {
   const settled = useSignal(value);
   useEffect(() => {
     const timer = setTimeout(() => (settled.value = value), 120);

@@ -57,4 +57,4 @@ export function rowPlace(columns: readonly Column[], row: readonly Value[], { ta
 }
 
 /** Tables whose rows are about ranks. */
-const RANKED: ReadonlySet<string> = new Set(["slow_ranks", "slow_links", "clock_offsets", "comm_overlap", "parallel_groups", "communication_ranks", "links"]);
+const RANKED: ReadonlySet<string> = new Set(["devices", "ranks", "slow_ranks", "slow_links", "clock_offsets", "comm_overlap", "parallel_groups", "communication_ranks", "links"]);

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { EachRank } from "../cluster/EachRank";
 import { OperatorBoxes } from "../cluster/OperatorBoxes";
 import { Pipeline, pipelinesOf } from "../cluster/Pipeline";
 import { SlowLinks } from "../cluster/SlowLinks";
@@ -29,6 +30,7 @@ export function Cluster({ report, params }: PageProps) {
         page="cluster" params={params}
         tabs={[
           { id: "steps", title: "Steps", show: () => <StepsOfRanks ranks={ranks.length} /> },
+          { id: "each", title: "Each rank", show: () => <EachRank report={report} /> },
           has(report, "slow_ranks") ? { id: "slow", title: "Slow ranks", show: () => <SlowRanks /> } : null,
           has(report, "cluster_critical_path") ? { id: "path", title: "Critical path", show: () => <CriticalPath about={report.tables["cluster_critical_path"]?.description} /> } : null,
           has(report, "communication_ranks") ? { id: "collectives", title: "Collectives", show: () => <><Prose text={report.tables["communication_ranks"]?.description} /><TablePanel name="communication_ranks" /></> } : null,

@@ -7,6 +7,7 @@ import { Tabs } from "../components/Tabs";
 import { Prose } from "../components/Words";
 import type { Column, Value } from "../data/types";
 import { href } from "../shell/router";
+import { DeviceSummary } from "./DeviceSummary";
 import type { PageProps } from "./registry";
 
 /** How busy the devices were step by step, and what was sampled of the machine beside the recording. */
@@ -18,6 +19,7 @@ export function Machine({ report, params }: PageProps) {
       <Tabs
         page="machine" params={params}
         tabs={[
+          report.ranks.some((one) => one.device !== null) ? { id: "summary", title: "Devices", show: () => <DeviceSummary report={report} /> } : null,
           has(report, "device_utilisation") ? { id: "devices", title: "Devices by step", show: () => <><Prose text={report.tables["device_utilisation"]?.description} /><TablePanel name="device_utilisation" where={{ rank }} columns={["device", "step", "total_ns", "kernel_ns", "utilisation", "sm_efficiency", "achieved_occupancy"]} /></> } : null,
           has(report, "machine_use") ? { id: "samples", title: "Machine", show: () => <MachineUse report={report} most={60} /> } : null,
         ]}

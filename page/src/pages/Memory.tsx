@@ -8,10 +8,12 @@ import { RankPicker, rankOf } from "../components/RankPicker";
 import { SegmentChart, type Segment } from "../components/SegmentChart";
 import { Shares } from "../components/Shares";
 import { has, TablePanel, useTable } from "../components/TablePanel";
+import { StateHistory } from "../components/StateHistory";
 import { Tabs } from "../components/Tabs";
 import { Prose } from "../components/Words";
 import { momentOf, whereOf, type Moment as At } from "../components/memoryPlace";
 import { useAnswer } from "../components/useAnswer";
+import { offline } from "../data/client";
 import type { Table, Value } from "../data/types";
 import { moment } from "../timeline/ruler";
 import type { PageProps } from "./registry";
@@ -36,6 +38,7 @@ export function Memory({ report, params }: PageProps) {
           has(report, "memory_timeline", "allocator_timeline") ? { id: "time", title: "Over time", show: () => <OverTime rank={rank} params={params} tables={["memory_timeline", "allocator_timeline"].filter((name) => has(report, name))} /> } : null,
           snapshot && has(report, "allocator_timeline") ? { id: "allocations", title: "Allocations", show: () => <Drawn rank={rank} devices={devicesOf(report, rank)} stack={where?.["stack"] ?? null} /> } : null,
           snapshot ? { id: "segments", title: "Segments", show: () => <LaidOut rank={rank} devices={devicesOf(report, rank)} /> } : null,
+          has(report, "allocator_timeline") && !offline ? { id: "history", title: "State history", show: () => <>{devicesOf(report, rank).map((device) => <StateHistory key={`${rank} ${device}`} rank={rank} device={device} />)}</> } : null,
           has(report, "memory_peaks", "memory_holders", "memory_peak_stacks") ? { id: "peak", title: "At the peak", show: () => <Peak rank={rank} report={report} /> } : null,
           view("components", "Components", ["memory_components"]),
           view("steps", "By step", ["memory_steps"]),

@@ -16,7 +16,7 @@ export function Roofline({ report, params }: PageProps) {
       <Tabs
         page="roofline" params={params}
         tabs={[
-          { id: "operators", title: "By operator", show: () => <><Drawn rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", "total_ns", "share", "count", ...COLUMNS]} /></> },
+          { id: "operators", title: "By operator", show: () => <><Drawn rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", "total_ns", "share", ...COLUMNS]} /></> },
           has(report, "roofline_shapes") ? { id: "shapes", title: "By input shapes", show: () => <TablePanel name="roofline_shapes" sort="total_ns" where={{ rank }} columns={["name", "shapes", "dtype", "total_ns", ...COLUMNS]} /> } : null,
           has(report, "mfu") ? { id: "mfu", title: "MFU by step", show: () => <TablePanel name="mfu" where={{ rank }} columns={["device", "step", "total_ns", "flops", "flop_rate", "mfu", "covered", "dtype", "peak"]} /> } : null,
         ]}

@@ -52,7 +52,7 @@ export function DetailsPanel({ board }: { board: Board }) {
 /** What is drawn of the chosen event, until the rest comes. */
 function Drawn({ board }: { board: Board }) {
   const event = board.selected.value;
-  if (!event) return <p class="aside">Click an event, or press Enter, to see what is recorded of it.</p>;
+  if (!event) return <p class="aside" role="status">{board.said.value || "Click an event, or press Enter, to see what is recorded of it."}</p>;
   const thread = event.track === null ? "" : (board.info.tracks[event.track]?.label ?? "");
   return (
     <div class="tl-details">

@@ -210,7 +210,7 @@ export class Board {
       this.redraw();
     } catch (error) {
       if (mine !== this.choices) return;
-      if (offline) this.said.value = "This file holds what is drawn of the event and no more; `stepscope view` shows the rest.";
+      if (offline) [this.bottom.value, this.said.value] = ["details", "This file holds what is drawn of the event and no more; `stepscope view` shows the rest."];
       else this.error.value = error instanceof Refused ? error : new Refused(String(error));
     }
   }

@@ -20,7 +20,7 @@ export function first(board: Board): void {
     if (row.form !== "track" || row.track?.form !== "events" || row.track.source === "steps") continue;
     for (const one of entriesOf(row, tilesOf(row, board.store, view, info.tile_bits, [info.first, info.last]))) {
       if (one.start + one.span < view.from || one.start > view.to) continue;
-      void board.choose(row.track.rank, one.event, "reveal");
+      void board.choose(row.track.rank, one.event, "reveal", briefOf(one, row.track, info.kinds));
       return;
     }
   }

@@ -10,7 +10,19 @@ from starlette.types import ASGIApp
 
 from stepscope.model.errors import StepscopeError
 from stepscope.web.answers import failed, unexpected
-from stepscope.web.routes import bundle, executions, flame, guide, live, query, report, snapshot, timeline, whatif
+from stepscope.web.routes import (
+    bundle,
+    executions,
+    flame,
+    guide,
+    history,
+    live,
+    query,
+    report,
+    snapshot,
+    timeline,
+    whatif,
+)
 from stepscope.web.security import LOCAL, Guard
 from stepscope.web.viewing import Viewing
 
@@ -20,7 +32,7 @@ if TYPE_CHECKING:
 
 #: Each module has `routes(viewing)`; addresses are relative, so that the whole works below any prefix. One of which
 #: a saved page has answers has `saved(viewing)`, which yields their addresses, the most important first.
-TOPICS = (report, timeline, executions, flame, snapshot, live, guide, whatif, query, bundle)
+TOPICS = (report, timeline, executions, flame, snapshot, history, live, guide, whatif, query, bundle)
 
 
 def create_app(

@@ -21,7 +21,8 @@ _WORK: Final = "SELECT k.event AS id, k.ts, k.dur, k.step FROM kernels k "
 _OTHERWISE: Final = {
     "copies": _WORK + "LEFT JOIN copies c USING (event) WHERE k.kind IN ('copy', 'set') "
     "AND coalesce(c.direction, CASE k.kind WHEN 'set' THEN 'set' ELSE 'unknown' END) = $kind",
-    "collectives": _WORK + "JOIN collectives c USING (event) WHERE c.collective = $name OR k.name = $name",
+    "collectives": "SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, s.step FROM spans s "
+    "JOIN collectives c ON c.event = s.id WHERE c.collective = $name",
     "kernel_classes": _WORK + "WHERE k.op_class = $name",
 }
 _CHOICE: Final = """

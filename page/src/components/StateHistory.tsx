@@ -1,0 +1,47 @@
+import { useSignal } from "@preact/signals";
+import type { Column, Table, Value } from "../data/types";
+import { DataTable } from "./DataTable";
+import { Failure } from "./Failure";
+import { quantity } from "./format";
+import { Frames, Moment, useSettled } from "./Live";
+import { SegmentChart, type Segment } from "./SegmentChart";
+import { useAnswer } from "./useAnswer";
+
+interface Answer extends Pick<Table, "columns" | "rows"> {
+  low: number;
+  high: number;
+  seq: number;
+  segments: Segment[];
+}
+
+/** What the allocator had reserved and in use after any event of its history, and the events around it. */
+export function StateHistory({ rank, device }: { rank: number; device: number }) {
+  const at = useSignal<number | null>(null);
+  const stack = useSignal<number | null>(null);
+  const last = useSignal<Answer | null>(null);
+  const { found, error } = useAnswer<Answer>(useSettled(`api/snapshot/history?rank=${rank}&device=${device}${at.value === null ? "" : `&seq=${at.value}`}`));
+  if (found) last.value = found;
+  const shown = found ?? last.value;
+  if (error) return <Failure error={error} />;
+  if (!shown) return <p class="aside" aria-busy="true">loading the history</p>;
+  const seq = at.value ?? shown.seq;
+  const reserved = shown.segments.reduce((sum, one) => sum + one.bytes, 0);
+  const used = shown.segments.reduce((sum, one) => sum + one.blocks.reduce((all, block) => all + (block.state === "inactive" ? 0 : block.bytes), 0), 0);
+  const words = `event ${seq.toLocaleString("en-US")} of ${shown.high.toLocaleString("en-US")}`;
+  const cell = (column: Column, value: Value, text: string, row: readonly Value[]) => {
+    if (column.name === "seq") return <button type="button" class="link" aria-pressed={value === seq} onClick={() => (at.value = Number(value))}>{text}</button>;
+    if (column.name === "stack" && typeof value === "number") return <button type="button" class="link" onClick={() => (stack.value = value)}>{value}</button>;
+    if (column.name === "address" && typeof value === "number") return <code>{`0x${value.toString(16)}`}</code>;
+    return column.name === "action" && row[0] === seq ? <strong>{text}</strong> : undefined;
+  };
+  return (
+    <section aria-label={`State of device ${device}`}>
+      <Moment label="After" value={seq} low={shown.low} high={shown.high} words={words} onChoose={(value) => (at.value = value)} />
+      <p aria-live="polite"><strong>{quantity(used, "bytes")}</strong> in use of {quantity(reserved, "bytes")} reserved in {shown.segments.length.toLocaleString("en-US")} segments</p>
+      <SegmentChart segments={shown.segments} device={device} rank={rank} />
+      <h2>Events around it</h2>
+      {stack.value === null ? null : <Frames rank={rank} stack={stack.value} />}
+      <DataTable name="allocator events" table={{ columns: shown.columns, rows: shown.rows, description: "" }} cell={cell} most={150} />
+    </section>
+  );
+}
