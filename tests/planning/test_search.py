@@ -9,6 +9,7 @@ import pytest
 import stepscope
 from stepscope.model.errors import UserError
 from stepscope.planning.layout import Framework, Schedule
+from stepscope.planning.search.space import divisors
 
 SMALL = {"layers": 16, "hidden": 4096, "heads": 32, "vocab": 32000}
 
@@ -58,3 +59,13 @@ def test_precision_is_searched_where_the_device_has_several() -> None:
     assert set(precisions("a100-80gb")) == {"bf16"}
     assert set(precisions("v100")) == {"fp16"}
     assert "fp8" not in precisions("h100", framework="deepspeed")
+
+
+def test_divisors_are_ascending() -> None:
+    assert [divisors(n) for n in (1, 12, 16, 13)] == [[1], [1, 2, 3, 4, 6, 12], [1, 2, 4, 8, 16], [1, 13]]
+
+
+@pytest.mark.parametrize("changed", [{"layers": 10**12}, {"experts": float("inf")}, {"hidden": 10**30}])
+def test_figures_that_no_model_has_are_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="the model's"):
+        stepscope.plan({**SMALL, **changed}, devices=8, device="h100")

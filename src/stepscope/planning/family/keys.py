@@ -50,6 +50,9 @@ SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
     "name": ("name", "model", "preset", "_name_or_path", "model_name"),
 }  # fmt: skip
 _FLAGS: Final = {"tied", "gated", "biases", "dropout", "rotary", "fused_loss"}
+#: No model has more; a search over what divides them would not end.
+_MOST: Final = {"layers": 10_000, "experts": 100_000, "heads": 1_000_000, "parameters": 10**18}
+_MOST_ELSE: Final = 10**9
 _TEXTS: Final = {"activation", "normalization", "family", "name"}
 
 
@@ -88,4 +91,6 @@ def _figure(name: str, value: Any) -> Any:
         value = max(value)  # one per layer
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or value < 0:
         raise UserError(f"the model's {name} is {value!r}", hint="give a number")
+    if value > (most := _MOST.get(name, _MOST_ELSE)):
+        raise UserError(f"the model's {name} is {value:g}", hint=f"give a number of at most {most:,}")
     return value if name in ("parameters", "expansion_ratio") else int(value)

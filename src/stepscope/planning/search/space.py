@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -17,7 +18,8 @@ _MOST_STAGES: Final = 64
 
 def divisors(number: int) -> list[int]:
     """All divisors, ascending."""
-    return [n for n in range(1, number + 1) if number % n == 0]
+    small = [n for n in range(1, math.isqrt(number) + 1) if number % n == 0]
+    return small + [number // n for n in reversed(small) if n * n != number]
 
 
 def groups(asked: Request) -> Iterator[dict[str, Any]]:
