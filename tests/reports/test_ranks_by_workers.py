@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.analyses.communication.given_groups import GivenGroup
+from stepscope.cli.speed import quicken_imports
 from stepscope.cluster.rank_parts import PARTS
 from stepscope.ingest import Options, open_trace
 from stepscope.ingest.workers import Workers, processes
@@ -52,9 +54,17 @@ class Kept(Workers):
         pass
 
 
+def who_makes_classes(_: object) -> str:
+    return dataclasses.dataclass.__module__
+
+
 @pytest.fixture(scope="module")
 def kept():
-    with processes(2, 1) as workers:
+    """As the command line has them: quick to import, while this process is not."""
+    with pytest.MonkeyPatch.context() as patch, processes(2, 1) as workers:
+        patch.setattr("stepscope.ingest.workers.STARTING", [quicken_imports])
+        assert workers.submit(who_makes_classes, None).result() == "stepscope.cli.speed"
+        assert who_makes_classes(None) == "dataclasses"
         yield lambda *_: Kept(workers.size, lambda: workers)  # type: ignore[arg-type, return-value]
 
 

@@ -11,9 +11,9 @@ from stepscope.model.process.leaving import wait_if_leaving
 def entry() -> None:
     """Run the command line of this process and end it."""
     end_when_interrupted(debug="--debug" in sys.argv)
-    from stepscope.cli.speed import end_at_once, quicken_imports
+    from stepscope.cli.speed import end_at_once, quicken_process
 
-    quicken_imports()
+    quicken_process()
     # Importing the commands takes longer than what interrupts them.
     from stepscope.cli.main import main
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from stepscope.ingest.capacity import available_memory, cores
-from stepscope.model.process.leaving import wait_if_leaving, work_for
+from stepscope.model.process.leaving import wait_if_leaving
+from stepscope.model.process.starting import STARTING, start_work
 from stepscope.model.sizes import SIZES
 
 T = TypeVar("T")
@@ -166,4 +167,5 @@ def _pool(size: int) -> Executor:
 
     from stepscope.ingest.spawning import ProgramFree
 
-    return ProcessPoolExecutor(size, mp_context=ProgramFree(), initializer=work_for, initargs=(os.getpid(),))
+    first = (os.getpid(), tuple(STARTING))
+    return ProcessPoolExecutor(size, mp_context=ProgramFree(), initializer=start_work, initargs=first)
