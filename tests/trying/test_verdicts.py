@@ -24,8 +24,11 @@ BF16 = [all_remedies()["autocast-bf16"]]
         # Sure, and too small.
         ((100e6, 100e6, 100e6, 100e6), (99e6, 99e6, 99e6, 99.1e6), "no gain"),
         ((100e6, 100e6, 100e6, 100e6), (120e6, 121e6, 120e6, 121e6), "slower"),
+        # Three pairs that are alike tell a gain of half the step; three that are not tell none.
+        ((100e6, 100e6, 101e6), (50e6, 50e6, 50e6), "helps"),
+        ((100e6, 100e6, 101e6), (50e6, 70e6, 90e6), "no gain"),
         # Too few pairs, however alike.
-        ((100e6, 100e6, 101e6), (50e6, 50e6, 50e6), "no gain"),
+        ((100e6, 100e6), (50e6, 50.1e6), "no gain"),
         ((100e6,), (10e6,), "no gain"),
     ],
 )

@@ -23,8 +23,8 @@ Verdict = Literal["helps", "no gain", "slower", "failed", "changes numbers"]
 
 #: Differences below this share of the step are none, however sure they seem: runs of one program differ by as much.
 LEAST: Final = 0.02
-#: Pairs of runs from which something is sure: of fewer, the interval would claim more than they tell.
-_FEWEST_RUNS: Final = 4
+#: Pairs of runs from which something is sure: of two, how far they are apart tells next to nothing of the spread.
+_FEWEST_RUNS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
