@@ -17,6 +17,7 @@ def job(
     world: int | None = 2,
     description: str = "",
     ranks: list[int] | None = None,
+    peers: tuple[int, ...] = (),
 ) -> Signals:
     """A training step of 1 ms with collectives one after the other: kind, duration and bytes."""
     facts = Facts()
@@ -25,10 +26,13 @@ def job(
     facts.kernel("gemm_kernel", 0, 50_000)
     facts.kernel("multi_tensor_apply_kernel", 950_000, 1_000)
     for number, (kind, ns, size) in enumerate(calls):
-        event = facts.kernel("ncclDevKernel_SendRecv", 100_000 + number * 200_000, ns, kind="comm", stream="20")
-        facts.row("collectives", event=event, group=group, collective=kind, bytes=size, world_size=world, ranks=ranks)
+        event = facts.kernel(
+            "ncclDevKernel_SendRecv", 100_000 + number * (100_000 if peers else 200_000), ns, kind="comm", stream="20"
+        )
+        facts.row("collectives", event=event, group=group, collective=kind, bytes=size, world_size=world, ranks=ranks,
+                  peer=peers[number] if peers else None)  # fmt: skip
     if description:
-        facts.row("groups", group=group, description=description, size=world, ranks=[0, 4])
+        facts.row("groups", group=group, description=description, size=world, ranks=[0, 1, 8] if peers else [0, 4])
     return Signals.of(facts.trace())
 
 
@@ -42,6 +46,23 @@ def test_a_pair_that_only_sends_and_receives_is_two_stages() -> None:
 def test_a_group_called_so_is_a_pipeline_of_any_size() -> None:
     found = job(("send_recv", 150_000, 1000), ("send_recv", 10_000, 1000), world=8, description="pp")(pipeline.stage)
     assert (found.ranks, found.position, found.bubble_ns) == ((0, 4), 0, 140_000)
+
+
+@pytest.mark.parametrize(
+    ("peers", "parts"),
+    [
+        ((1, 1, 1, 1, 8, 8), 2),
+        ((1, 1, 1, 8, 8), 3),
+        ((1, 1, 1, 1, 1, 8), 1),  # the loss, once
+        ((1, 1, 1, 8), 1),
+        ((1, 1, 8, 8), 1),
+        ((1, 1, 1, 1), 1),
+    ],
+)
+def test_parts_are_interleaved_where_the_last_stage_sends_all_but_one_part(peers: tuple[int, ...], parts: int) -> None:
+    calls = (("recv", 10_000, 1000),) * len(peers)
+    found = job(*calls, description="pp", peers=peers)(pipeline.stage)
+    assert (found.stages, found.parts) == (3, parts)
 
 
 @pytest.mark.parametrize(("description", "ranks"), [("", (0, 2)), ("pp", (0, 4))])

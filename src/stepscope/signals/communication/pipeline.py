@@ -33,6 +33,8 @@ _OTHERS: Final = re.compile(
 )
 _RECEIVED_SQL: Final = "SELECT event, peer FROM collectives WHERE collective = 'recv' AND peer IS NOT NULL"
 _PAIR: Final = 2
+#: Numbers of receives from the two neighbours give the number of parts but for so much, where some are not recorded.
+_UNEVEN: Final = 0.05
 #: Attention kernels per call of a stage, at least: each layer has two per micro-batch, which takes two to four calls.
 _PER_CALL: Final = 2
 _ATTENTION_SQL: Final = """
@@ -189,7 +191,11 @@ def _interleaved(
     beside, other = (peers.count(ranks[at]) for at in ((1, -1) if position == 0 else (-2, 0)))
     if not 0 < other < beside:
         return 1, None
-    return round(beside / (beside - other)), (beside - other) / mine.steps
+    parts = beside / (beside - other)
+    # Something else that the two ends exchange, such as the loss once per step, makes no whole number of parts.
+    if round(parts) < _PAIR or abs(parts - round(parts)) > _UNEVEN * parts:
+        return 1, None
+    return round(parts), (beside - other) / mine.steps
 
 
 def _arrivals(mine: CollectiveCalls) -> int:
