@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.model.program import Program
+from stepscope.model.program import Framework, Program
 from stepscope.signals.host import compiling, own_work, profiler_cost
 from stepscope.signals.recording import recording
 from stepscope.signals.shared import job, program
@@ -46,12 +46,19 @@ def test_where_nothing_tells_what_it_is_finding_out_comes_first() -> None:
     assert "nvtx,osrt" in draft.actions[0].after
 
 
-def compiled(longest_ms: int, *, steps: int = 0, is_compiled: bool = True, events: int = 0) -> dict[object, object]:
+def compiled(
+    longest_ms: int,
+    *,
+    steps: int = 0,
+    is_compiled: bool = True,
+    events: int = 0,
+    framework: Framework = "pytorch",
+) -> dict[object, object]:
     found = Intervals(np.array([0]), np.array([longest_ms * 1_000_000]))
     return given(name="", steps=steps) | {
         own_work.own_work: own_work.Doing(found),
         job.step_ns: 2 * longest_ms * 1_000_000,
-        program.program: Program(compiled=is_compiled),
+        program.program: Program(compiled=is_compiled, framework=framework),
         compiling.compiling_events: np.arange(events),
     }
 
@@ -65,6 +72,7 @@ def compiled(longest_ms: int, *, steps: int = 0, is_compiled: bool = True, event
         (compiled(100, steps=3), False),
         (compiled(100, is_compiled=False), False),
         (compiled(100, events=1), False),
+        (compiled(100, framework="tensorrt"), False),
     ],
 )
 def test_compilation_not_recorded_is_a_hypothesis_by_its_wording(found: dict[object, object], said: bool) -> None:

@@ -146,7 +146,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _may_compile(s: Signals, longest_ns: int) -> bool:
     """Whether nothing speaks against compilation: a compiled program, no loop yet, and none of its ranges recorded."""
     ran, events = s.maybe(program), s.maybe(compiling_events)
-    compiled = ran is not None and ran.compiled is True
+    # Engines of TensorRT are built before they run.
+    compiled = ran is not None and ran.compiled is True and ran.framework != "tensorrt"
     return compiled and s(steps) < _LOOP and longest_ns >= _COMPILING_NS and (events is None or not events.size)
 
 
