@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from recording_support import advised
 from stepscope.signals.host import one_time
+from stepscope.signals.shared import job
 
 
 def test_it_is_advised_without_a_price() -> None:
@@ -29,6 +30,8 @@ def test_an_untold_start_is_said_with_it_in_the_place_of_its_length() -> None:
     assert "8.60 s" in draft.summary
     assert draft.placed_as_ns == 8_600_000_000
     assert "with_stack=True" in draft.actions[1].after
+    (draft,) = advised("REC005", {"steps": 0.5}, given={one_time.untold_start: 8_600_000_000, job.steps: 1})
+    assert (draft.placed_as_ns, len(draft.actions)) == (None, 2)
     (draft,) = advised("REC005", {"steps": 0.5}, given={one_time.untold_start: 0})
     assert draft.placed_as_ns is None
 

@@ -48,14 +48,20 @@ def test_first_calls_first_launches_and_nothing_else_are_first_use() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before_ms", "name", "found_ms"),
-    [(200, "", 200), (90, "", 0), (200, "load sample", 0)],
+    ("before_ms", "category", "name", "found_ms"),
+    [
+        (200, "", "", 200),
+        (90, "", "", 0),
+        (200, "annotation", "load sample", 0),
+        (200, "dataloader", "enumerate(DataLoader)#_X.__next__", 0),
+        (200, "overhead", "Lazy Function Loading", 200),
+    ],
 )
-def test_a_long_start_is_untold_where_nothing_names_it(before_ms: int, name: str, found_ms: int) -> None:
+def test_a_long_start_is_untold_where_nothing_names_it(before_ms: int, category: str, name: str, found_ms: int) -> None:
     facts = Facts()
     facts.host("op", "aten::empty", 0, 1000)
-    if name:
-        facts.host("annotation", name, 2000, before_ms * MS - 3000)
+    if category:
+        facts.host(category, name, 2000, before_ms * MS - 3000)
     batch(facts, before_ms)
     found = Signals.of(facts.trace(reader="kineto"))(one_time.untold_start)
     assert found == pytest.approx(found_ms * MS, abs=MS)

@@ -11,8 +11,8 @@ compile, and are not typical.
 Fewer than three complete steps, marked or inferred, in which the device is idle for a tenth of the time or more:
 kernels take the same in every step, but what the device waits for may occur in this one only. It is advised if it is
 among the three things whose lack leaves most of the step unexplained. Where most of the recording comes before the
-device's first work, and nothing says what the host does there (`one_time.untold_start`), that is said with it, in the
-place of what costs as much.
+device's first work, and nothing says what the host does there (`one_time.untold_start`), that is said with it, where
+there is no whole step in the place of what costs as much.
 
 ## What to try
 Mark steps and record three to ten of them after a warm-up.
@@ -32,6 +32,7 @@ from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.host.one_time import untold_start
+from stepscope.signals.shared.job import steps
 
 _ACTIONS = {
     "any": Action(
@@ -88,21 +89,24 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         _ACTIONS,
     )
     before = max((s.maybe(untold_start) or 0 for s in signals.values()), default=0)
+    # Who marks a step asks about that first.
+    stepless = not any((s.maybe(steps) or 0) > 0 for s in signals.values())
     for draft in drafts:
-        yield _with_start(draft, before) if before else draft
+        yield _with_start(draft, before, first=stepless) if before else draft
 
 
-def _with_start(draft: Draft, before_ns: int) -> Draft:
+def _with_start(draft: Draft, before_ns: int, *, first: bool) -> Draft:
     """The same where most of the recording comes before what was to be measured, and nothing says what it is."""
     return replace(
         draft,
         title="Most of the recording comes before the device is used",
-        summary=f"For {duration(before_ns)} before the device is used for the first time, nothing that is recorded "
-        "says what the program does: it may wait for a batch, read a file, compile, or not be at its loop yet. "
+        summary=f"For {duration(before_ns)} before the device is used for the first time, no recorded range or "
+        "function says what the program does: it may compute on the host, wait for a batch, read a file, compile, or "
+        "not be at its loop yet. "
         f"{draft.summary}",
         actions=(*draft.actions, _NAME_IT),
-        placed_as_ns=before_ns,
+        placed_as_ns=before_ns if first else None,
     )
 
 
-RULE = Rule("REC005", "few-steps", job_check=job_check, reads=(*READS, untold_start))
+RULE = Rule("REC005", "few-steps", job_check=job_check, reads=(*READS, untold_start, steps))

@@ -72,12 +72,13 @@ _START_NS: Final = 100_000_000
 
 @signal("ns")
 def untold_start(s: Signals) -> int:
-    """Time before the device's first work in which nothing recorded says what the host does; 0 unless it is most.
+    """Time before the device's first work of which no range or function says what the host does; 0 unless it is most.
 
-    It is half of the recording at least, a tenth of a second, and dwarfs what was to be measured.
+    It is half of the recording at least, a tenth of a second, and dwarfs what was to be measured. Waits for batches and
+    compilation have names of their own.
     """
     what, before = s(measured), s(outside).before
-    ns = before.found.total
+    ns = (before.found - loading_intervals(s) - compiling_intervals(s)).total
     most = 2 * ns >= what.recorded_ns and ns >= _START_NS and what.dwarfed_by(ns)
     return ns if most and not what.loop and not before.name and not before.parts else 0
 
