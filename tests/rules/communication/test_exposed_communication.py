@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from comm_support import some_calls
+from comm_support import MIB, some_calls
 from readers.conformance import open_fresh
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
@@ -91,9 +91,12 @@ def test_remedies_are_those_of_the_collective_and_of_the_framework() -> None:
     assert "DistributedDataParallel" not in first("send_recv")
 
 
-@pytest.mark.parametrize(("dur", "divided"), [([900, 100], True), ([899, 101], False)])
-def test_one_reduction_of_everything_is_to_be_divided(dur: list[int], divided: bool) -> None:
-    calls = given(some_calls(2, dur=dur, exposed=dur, transfer=dur), 0.3)
+@pytest.mark.parametrize(
+    ("dur", "size", "divided"),
+    [([900, 100], 26 * MIB, True), ([900, 100], -1, True), ([900, 100], 25 * MIB, False), ([899, 101], -1, False)],
+)
+def test_one_reduction_of_everything_is_to_be_divided(dur: list[int], size: int, divided: bool) -> None:
+    calls = given(some_calls(2, dur=dur, exposed=dur, transfer=dur, bytes=size), 0.3)
     (draft,) = drafts("COM001", {**calls, communication.link_share: 0.6})
     assert draft.instead is not None
     assert ("bucket_cap_mb" in draft.instead.actions[0].after) == divided

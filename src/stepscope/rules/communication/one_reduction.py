@@ -13,6 +13,8 @@ from stepscope.signals.communication.communication import CollectiveCalls
 _REDUCING: Final = ("all_reduce", "reduce_scatter")
 #: One call per step is all there is to reduce if it carries this part of the time.
 _MOST: Final = 0.9
+#: What fits one bucket of DistributedDataParallel stays whole.
+_BUCKET: Final = 25 << 20
 DIVIDED: Final = (
     Action(
         "Reduce gradients in several buckets: each starts as soon as its own are ready",
@@ -33,9 +35,9 @@ DIVIDED: Final = (
 
 
 def in_one(found: CollectiveCalls, kind: str) -> bool:
-    """Whether one call of each step carries nearly all of what a reduction takes."""
+    """Whether one call of each step carries nearly all of what a reduction takes, and more than a bucket."""
     mine = found.name == kind
-    if kind not in _REDUCING or not mine.any():
+    if kind not in _REDUCING or not mine.any() or 0 <= found.bytes[mine].max() <= _BUCKET:
         return False
     longest = np.zeros(int(found.step[mine].max()) + 1, np.int64)
     np.maximum.at(longest, found.step[mine], found.dur[mine])
