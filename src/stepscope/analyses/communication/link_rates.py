@@ -26,7 +26,7 @@ LINK_RATES: Final = TableSchema(
         number("bandwidth", "What the link can carry, as recorded; null if not.", "bytes/s", nullable=True),
         fraction("mean_share", "Mean rate as a share of the bandwidth; null if neither is told.", nullable=True),
         fraction("peak_share", "Largest rate likewise.", nullable=True),
-        fraction("lost_share", "Packets dropped or with errors, as a share: the most of a sample; null if not told.",
+        fraction("lost_share", "Packets dropped or with errors, as a share: the mean of the samples; null if not told.",
                  nullable=True),
     ),
 )  # fmt: skip
@@ -65,7 +65,7 @@ def _row(
                  for rate, share in zip(rates, shares, strict=True)]  # fmt: skip
         shares = [rate / bandwidth if share is None and rate is not None else share
                   for rate, share in zip(rates, shares, strict=True)]  # fmt: skip
-    lost = [values[name] for name in ("peak dropped", "peak errors") if name in values]
+    lost = [values[name] for name in ("mean dropped", "mean errors") if name in values]
     samples = values.get("samples")
     return (
         rank, link, port or None, direction, None if samples is None else round(samples), *rates, bandwidth, *shares,

@@ -11,8 +11,8 @@ this way.
 
 ## How it decides
 A transfer must take `min_ns`, the sender's timeout, and `min_ratio` times the median of the same collective at the same
-size. Or an adapter must have dropped `min_lost` of a sample's packets, or found errors in them, where its links were
-sampled; that is advice, as what it costs is not recorded. Only transfer counts: the shortest participant's time where
+size. Or an adapter must have dropped `min_lost` of its packets on average of the samples of its links, or found errors
+in them; that is advice, as what it costs is not recorded. Only transfer counts: the shortest participant's time where
 all ranks' recordings are at hand, or transfers that the library recorded. The price is what the step would save if they
 took the median.
 
@@ -97,9 +97,9 @@ def _losing(s: Signals, link: SampledLink, limits: Limits) -> Draft:
     port = f" of port {link.port}" if link.port else ""
     return Draft(
         title="Links between machines lose packets",
-        summary=f"Up to {percent(link.lost_share or 0.0)} of the packets that {link.link}{port} "
-        f"{'receives' if link.direction == 'receive' else 'sends'} are dropped or have errors, by samples taken while "
-        "the job ran: each is sent again, or waited for.",
+        summary=f"{percent(link.lost_share or 0.0)} of the packets that {link.link}{port} "
+        f"{'receives' if link.direction == 'receive' else 'sends'} are dropped or have errors, on average of samples "
+        "taken while the job ran: each is sent again, or waited for.",
         actions=(_NPU if s(platform) == "npu" else _CUDA,),
         confidence=0.7,
         rows=({"table": "link_rates", "where": {"link": link.link, "direction": link.direction}},),

@@ -14,8 +14,8 @@ From the sums of `communication.json` or `analysis.db`, operation by operation. 
 their transport and move data for `min_share` of the step, at less than `slow` of the rate of the large ones (by SDMA,
 where there are none, of `usual_sdma`). RDMA is slow where operations of 1 MB and more get less than `min_rdma`
 together, or than `min_rdma_part` of the adapter's bandwidth where that was sampled, and move data for `min_share` of
-the step. An adapter that carries `full` of what it can has others to serve. Both are advice: what the remedy gives is
-not recorded.
+the step. An adapter that carries `full` of what it can at another time may have others to serve. Both are advice: what
+the remedy gives is not recorded.
 
 ## What to try
 Larger buckets, fused collectives, micro-batches that are accumulated. For RDMA: the traffic class and service level
@@ -97,13 +97,13 @@ def _small(transport: str, small: MovedOperations, part: float, against: tuple[f
 def _slow(remote: MovedOperations, against: tuple[float, int], fullest: float, limits: Limits) -> Draft:
     least, step = against
     spent, full = remote.ns_per_step, fullest >= limits["full"]
-    carried = f" Their adapter carries up to {percent(fullest)} of what it can: others use it at the same time."
+    carried = f" At times their adapter carries {percent(fullest)} of what it can: others may use it as well."
     return Draft(
         title="RDMA runs far below the rate of its link",
         summary=f"Transfers by RDMA of {quantity(float(remote.bytes.mean()), 'bytes')} on average get "
         f"{quantity(remote.rate, 'bytes/s')}, where {quantity(least, 'bytes/s')} are the least to expect: "
         f"{duration(spent)} per step ({percent(spent / step)}).{carried if full else ''}",
-        actions=(_ALONE,) if full else (*RDMA_CLASS, _LARGER),
+        actions=(*((_ALONE,) if full else ()), *RDMA_CLASS, _LARGER),
         taken_ns=spent,
         confidence=0.6,
         rows=({"table": "packet_sizes", "where": {"link": "RDMA"}},),

@@ -18,7 +18,7 @@ class SampledLink:
         direction: receive or transmit.
         bandwidth: What it can carry, bytes/s; None if not recorded.
         peak_share: Largest rate of a sample as a share of that; None if not known.
-        lost_share: Most of a sample's packets that were dropped or had errors, as a share; None if not recorded.
+        lost_share: Packets that were dropped or had errors, as a share, mean of the samples; None if not recorded.
     """
 
     link: str
