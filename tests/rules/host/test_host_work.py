@@ -53,10 +53,12 @@ def compiled(
     is_compiled: bool = True,
     events: int = 0,
     framework: Framework = "pytorch",
+    new: bool = True,
 ) -> dict[object, object]:
     found = Intervals(np.array([0]), np.array([longest_ms * 1_000_000]))
     return given(name="", steps=steps) | {
         own_work.own_work: own_work.Doing(found),
+        own_work.before_new_kernels: new,
         job.step_ns: 2 * longest_ms * 1_000_000,
         program.program: Program(compiled=is_compiled, framework=framework),
         compiling.compiling_events: np.arange(events),
@@ -73,6 +75,7 @@ def compiled(
         (compiled(100, is_compiled=False), False),
         (compiled(100, events=1), False),
         (compiled(100, framework="tensorrt"), False),
+        (compiled(100, new=False), False),
     ],
 )
 def test_compilation_not_recorded_is_a_hypothesis_by_its_wording(found: dict[object, object], said: bool) -> None:

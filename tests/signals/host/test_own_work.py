@@ -3,25 +3,26 @@ from __future__ import annotations
 import pytest
 
 from stepscope.signals import Signals
-from stepscope.signals.host.own_work import Doing, own_work, own_work_share
+from stepscope.signals.host.own_work import Doing, before_new_kernels, own_work, own_work_share
 from support import Facts
 
 MS = 1_000_000
 
 
-def between(*events: tuple[str, str, int, int], samples: tuple[str, ...] = ()) -> Signals:
+def between(*events: tuple[str, str, int, int], samples: tuple[str, ...] = (), then: str = "gemm") -> Signals:
     """A kernel, 100 ms of other work, and another kernel.
 
     Args:
         events: Category, name, start and length in ms of events of the other work.
         samples: Stacks of samples of it, one per ms.
+        then: The other kernel.
     """
     f = Facts()
     f.host("op", "aten::mm", 0, 1_000)
     f.kernel("gemm", 10_000, MS, launch=(0, 5_000))
     for category, name, start, length in events:
         f.host(category, name, start * MS, length * MS)
-    f.kernel("gemm", 101 * MS + 10_000, 19 * MS - 10_000, launch=(101 * MS, 5_000))
+    f.kernel(then, 101 * MS + 10_000, 19 * MS - 10_000, launch=(101 * MS, 5_000))
     f.step(0, 0, 120 * MS)
     for number, stack in enumerate(samples):
         f.row("samples", ts=(2 + number) * MS, track=0, stack=stack)
@@ -93,6 +94,11 @@ def test_a_thread_that_seldom_runs_is_named_by_what_it_waits_in() -> None:
 
 def test_waiting_for_a_person_is_no_work() -> None:
     assert doing(("other", "getc", 2, 90)).found.total < 11 * MS
+
+
+def test_kernels_that_none_before_was_like_are_new() -> None:
+    assert between(then="triton_poi_fused_0")(before_new_kernels)
+    assert not between()(before_new_kernels)
 
 
 def test_it_is_a_share_of_the_step() -> None:

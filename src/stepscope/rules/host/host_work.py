@@ -24,9 +24,8 @@ Do it less often, or on whole arrays instead of element by element.
 
 ## Known limits
 Without stacks, ranges or samples the recording does not say what the host does, only for how long. Of a compiled
-program in fewer than three steps, without any range of the compiler, stretches of a tenth of a second may be
-compilation: that is said as a hypothesis. What turns input
-into batches is DAT006.
+program in fewer than three steps, without any range of the compiler, a stretch of a tenth of a second before kernels
+that are new may be compilation: that is said as a hypothesis. What turns input into batches is DAT006.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.compiling import compiling_events
-from stepscope.signals.host.own_work import Doing, own_work, own_work_share
+from stepscope.signals.host.own_work import Doing, before_new_kernels, own_work, own_work_share
 from stepscope.signals.host.profiler_cost import own_late_share
 from stepscope.signals.recording.recording import profiler
 from stepscope.signals.shared.job import step_ns, steps
@@ -81,7 +80,8 @@ _MOSTLY: Final = 0.5
 _COMPILING_NS: Final = 100_000_000
 _LOOP: Final = 3
 _MAY_COMPILE: Final = (
-    " A hypothesis: the compiler works in it, since compiled kernels run here, and no range of compiling is recorded."
+    " A hypothesis: the compiler works in it, since kernels run after it for the first time, most are compiled, and no "
+    "range of compiling is recorded."
 )
 _COMPILE_BEFORE: Final = Action(
     "Run the model once before the recording starts, with the same shapes: what was compilation is gone then",
@@ -148,7 +148,10 @@ def _may_compile(s: Signals, longest_ns: int) -> bool:
     ran, events = s.maybe(program), s.maybe(compiling_events)
     # Engines of TensorRT are built before they run.
     compiled = ran is not None and ran.compiled is True and ran.framework != "tensorrt"
-    return compiled and s(steps) < _LOOP and longest_ns >= _COMPILING_NS and (events is None or not events.size)
+    unseen = events is None or not events.size
+    return (
+        compiled and unseen and s(steps) < _LOOP and longest_ns >= _COMPILING_NS and s.maybe(before_new_kernels) is True
+    )
 
 
 def share_of_mpi(found: Doing) -> float:

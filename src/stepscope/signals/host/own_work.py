@@ -15,6 +15,7 @@ from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Ids, Spans, named, names_by_id
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.host import idle, line
 from stepscope.signals.host.samples import Sampled, sampled
@@ -97,6 +98,18 @@ def own_work(s: Signals) -> Doing:
     for device in s.trace.once(device_times):
         found = found - device.busy
     return told(s, found - asking(s))
+
+
+@signal()
+def before_new_kernels(s: Signals) -> bool:
+    """Whether kernels run after the longest stretch of the host's own work, like which none ran before it."""
+    found, work = s(own_work).found, DeviceWork.of(s.trace)
+    if not len(found):
+        return False
+    end = int(found.ends[np.argmax(found.ends - found.starts)])
+    compute = work.are("compute")
+    late = compute & (work.ts >= end)
+    return bool(np.setdiff1d(work.name[late], work.name[compute & ~late]).size)
 
 
 def asking(s: Signals) -> Intervals:
