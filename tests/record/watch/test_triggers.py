@@ -182,6 +182,8 @@ def test_requests_are_for_this_user_alone_and_broken_ones_are_none(tmp_path: Pat
     for text in ("", "{", "[]", '{"folder": 3}', '{"folder": "a"}', '{"folder": "a", "trigger": {"what": []}}'):
         path.write_text(text)
         assert RecordingRequest.read(path) is None
+    path.write_text('{"folder": "a", "trigger": {"what": "slow step"}, "earlier": null}')
+    assert RecordingRequest.read(path) is None
     assert RecordingRequest.read(tmp_path / "none") is None
 
 

@@ -72,7 +72,7 @@ class RecordingRequest:
     @classmethod
     def read(cls, path: Path) -> RecordingRequest | None:
         """What is asked for; None where nothing can be read."""
-        with contextlib.suppress(OSError, ValueError, AttributeError):
+        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             values = json.loads(path.read_text(encoding="utf-8"))
             folder, steps, options = values.get("folder"), values.get("steps", 0), values.get("options", {})
             if isinstance(folder, str) and isinstance(steps, int) and isinstance(options, dict):
