@@ -128,12 +128,18 @@ def candidates(row: dict[str, Any], shape: ModelShape) -> Iterator[dict[str, Any
     if "recompute" not in base and "no recomputation" not in (row.get("note") or ""):
         kinds = [
             "none",
-            *(["modules"] if framework is Framework.MEGATRON else []),
+            *(["modules"] if framework is Framework.MEGATRON and not _old(row, shape, base) else []),
             *(str(shape.layers // n) for n in (8, 4, 2) if shape.layers >= n),
             "full",
         ]
     for size, chunks, kind in ((s, v, k) for s in sizes for v in virtual for k in kinds):
         yield {**base, "micro_batch": size, "virtual_stages": chunks, "recompute": kind}
+
+
+def _old(row: dict[str, Any], shape: ModelShape, base: dict[str, Any]) -> bool:
+    """Whether it is of the years before there were modules to recompute."""
+    asked = request(shape, machine(row), row["devices"], {"micro_batch": 1, **base})
+    return bool(asked.fixed.get("attention") == "unfused")
 
 
 def measured(row: dict[str, Any], shape: ModelShape) -> float | None:

@@ -36,6 +36,11 @@ def layout(model: Any = GPT, device: str = "a100-80gb", **choices: Any) -> Layou
         ({"model": "llama2-7b"}, "flash", True),
         ({"framework": "fsdp"}, "flash", True),
         ({"micro_batch": None}, "flash", True),  # the best layout is asked for
+        ({"framework": "NeMo"}, "flash", True),  # what follows came with fused attention or later
+        ({"tp": 4, "cp": 2}, "flash", True),
+        ({"recompute": "modules"}, "flash", True),
+        ({"tp_overlap": True}, "flash", True),
+        ({"model": {**GPT, "kv_heads": 2}}, "flash", True),
     ],
 )
 def test_a_gpt_on_an_a100_writes_its_scores(changed: dict[str, Any], attention: str, overlap: bool) -> None:
@@ -48,6 +53,9 @@ def test_what_is_taken_is_said() -> None:
     assert any("writes its scores" in one for one in asked.assumed)
     asked = request(read_model("mpt-7b"), platform("a100-80gb"), 8, ONE)
     assert any("kernels of 2022" in one for one in asked.assumed)
+    for given in ({"attention": "flash", "overlap": None}, {"attention": None, "overlap": True}):
+        (one,) = (said for said in request(read_model(GPT), platform("a100-80gb"), 8, {**ONE, **given}).assumed)
+        assert ("scores" in one, "overlap" in one) == (given["attention"] is None, given["overlap"] is None)
     both = request(read_model(GPT), platform("a100-80gb"), 8, {**ONE, "attention": "flash", "overlap": True})
     assert not any("scores" in one for one in both.assumed)
 

@@ -59,7 +59,7 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
         raise UserError("--devices must be at least 1", hint="give the number of devices")
     fixed = {name: _of_its_kind(name, value) for name, value in given.items() if value is not None}
     said: list[str] = []
-    _recipes(fixed)
+    recipe = _recipes(fixed)
     _words(fixed)
     framework = fixed.get("framework")
     if "recompute" in fixed:
@@ -71,22 +71,34 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
         fixed["global_batch"] = _batch(fixed, devices)
         said.append(f"a global batch of {fixed['global_batch']:,} sequences, about 4 M tokens")
     asked = Request(shape, platform, devices, fixed, tuple(said))
-    if _of_old(asked, framework or _framework(fixed)):
-        fixed.setdefault("attention", "unfused")
-        if {"attention", "overlap"} - set(given):
-            said.append("attention that writes its scores and collectives that do not overlap, as GPT models of 2,048 "
-                        "tokens were trained on such devices (--attention flash, --overlap)")  # fmt: skip
-        fixed.setdefault("overlap", False)
+    if not recipe and _of_old(asked, framework or _framework(fixed)):
+        said += _old_habits(fixed)
     elif shape.kernels and "attention" not in fixed:
         said.append("attention's kernels of 2022, as this family's own code uses (--attention flash for newer ones)")
     return replace(asked, assumed=tuple(said))
 
 
-def _recipes(fixed: dict[str, Any]) -> None:
-    """What NVIDIA's recipes (NeMo, Megatron-Bridge) turn on: distributed optimizer, overlapped tensor parallelism."""
-    if re.search(r"nemo|bridge", str(fixed.get("framework", "")).lower()):
+def _old_habits(fixed: dict[str, Any]) -> list[str]:
+    """Set what was usual before attention was fused and is not given; what that is, as sentences."""
+    said = []
+    if "attention" not in fixed:
+        said.append("attention that writes its scores (--attention flash for the fused one)")
+    if "overlap" not in fixed:
+        said.append("collectives of replicas that do not overlap (--overlap)")
+    for name, value in (("attention", "unfused"), ("overlap", False)):
+        fixed.setdefault(name, value)
+    if said:
+        said[-1] += ", as GPT models of 2,048 tokens were trained on such devices"
+    return said
+
+
+def _recipes(fixed: dict[str, Any]) -> bool:
+    """Whether it is one of NVIDIA's recipes, and what these turn on: distributed optimizer, overlapped collectives."""
+    recipe = bool(re.search(r"nemo|bridge", str(fixed.get("framework", "")).lower()))
+    if recipe:
         for name, value in (("zero", 1), ("tp_overlap", True)):
             fixed.setdefault(name, value)
+    return recipe
 
 
 def _of_old(asked: Request, framework: Framework) -> bool:
@@ -94,15 +106,24 @@ def _of_old(asked: Request, framework: Framework) -> bool:
 
     Megatron's own code writes scores and reduces gradients at the end unless --use-flash-attn and --overlap-grad-reduce
     are given; models with GPT-2's layers on devices of the time were trained like that. Selective recomputation there
-    means scores, which fused attention does not have.
+    means scores, which fused attention does not have. Grouped queries and the choices in `_NEW` came with it or later.
     """
     shape, fixed = asked.shape, asked.fixed
     layers = not shape.gated and shape.layer_norm and not shape.experts and not shape.kernels
+    layers = layers and shape.kv_heads == shape.heads
     device = any(name in asked.platform.name for name in _OLD)
-    theirs = framework in (Framework.MEGATRON, Framework.DEEPSPEED) and fixed.get("precision") != "fp8"
-    return asked.one_layout and layers and device and theirs and fixed["seq"] <= _OLD_SEQ
+    theirs = framework in (Framework.MEGATRON, Framework.DEEPSPEED)
+    new = any(fixed.get(name) in values for name, values in _NEW.items()) or fixed.get("cp", 1) > 1
+    return asked.one_layout and layers and device and theirs and not new and fixed["seq"] <= _OLD_SEQ
 
 
+#: Choices that code of the years before fused attention did not have.
+_NEW: Final[Mapping[str, tuple[Any, ...]]] = {
+    "precision": ("fp8",),
+    "tp_overlap": (True,),
+    "recompute": (Recompute.MODULES,),
+    "schedule": (Schedule.ZERO_BUBBLE, Schedule.DUAL_PIPE),
+}
 #: Devices that models were trained on before attention was fused, and the sequences that were usual.
 _OLD: Final = ("A100", "A800", "V100")
 _OLD_SEQ: Final = 2048
