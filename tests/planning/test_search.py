@@ -69,3 +69,11 @@ def test_divisors_are_ascending() -> None:
 def test_figures_that_no_model_has_are_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="the model's"):
         stepscope.plan({**SMALL, **changed}, devices=8, device="h100")
+
+
+@pytest.mark.parametrize(
+    "machine", [{"link": 0}, {"per_server": float("nan")}, {"memory": -1}, {"network": "x"}, {"x": 1}]
+)
+def test_figures_that_no_machine_has_are_refused(machine: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=next(iter(machine)).replace("_", " ")):
+        stepscope.plan(SMALL, devices=16, device="h100", machine=machine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
@@ -66,13 +66,32 @@ def refuse_unknown(choices: Mapping[str, Any]) -> None:
         raise UserError(f"a layout has no {unknown[0]!r}", hint=choose(unknown[0], Layout.__slots__))
 
 
-def _machine(one: Platform, differs: Mapping[str, float | None]) -> Platform:
-    if (number := differs.get("per_server")) is not None:
-        one = replace(one, per_server=max(1, int(number)))
-    if (rate := differs.get("link")) is not None:
+def _machine(one: Platform, differs: Mapping[str, Any]) -> Platform:
+    """The platform with what differs.
+
+    Raises:
+        UserError: A figure is not positive, or no number.
+    """
+    given = {name: value for name, value in differs.items() if value is not None}
+    for name, value in given.items():
+        if name not in _MACHINE:
+            raise UserError(f"a machine has no {name!r}", hint=choose(name, _MACHINE))
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not _MACHINE[name] <= value <= _MOST:
+            raise UserError(
+                f"{name.replace('_', ' ')} is {value!r}", hint=f"give a number of {_MACHINE[name]:g} or more"
+            )
+    if (devices := given.get("per_server")) is not None:
+        one = replace(one, per_server=int(devices))
+    if (rate := given.get("link")) is not None:
         one = replace(one, link=rate * 1e9)
-    if (rate := differs.get("network")) is not None:
+    if (rate := given.get("network")) is not None:
         one = replace(one, network=rate * 1e9)
-    if (size := differs.get("memory")) is not None:
+    if (size := given.get("memory")) is not None:
         one = replace(one, memory_bytes=round(size * 2**30))
     return one
+
+
+#: What may differ of a machine, and the least that it may be.
+_MACHINE: Final = {"per_server": 1.0, "link": 1e-3, "network": 1e-3, "memory": 1e-3}
+_MOST: Final = 1e9
