@@ -9,9 +9,11 @@ import pytest
 import stepscope
 from stepscope.model.errors import UserError
 from stepscope.planning.layout import Framework, Schedule
+from stepscope.planning.search import searching
 from stepscope.planning.search.space import divisors
 
 SMALL = {"layers": 16, "hidden": 4096, "heads": 32, "vocab": 32000}
+LARGE = {**SMALL, "layers": 24, "hidden": 5120}
 
 
 def test_the_host_keeps_something_only_where_nothing_fits_otherwise() -> None:
@@ -77,3 +79,19 @@ def test_figures_that_no_model_has_are_refused(changed: dict[str, Any]) -> None:
 def test_figures_that_no_machine_has_are_refused(machine: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=next(iter(machine)).replace("_", " ")):
         stepscope.plan(SMALL, devices=16, device="h100", machine=machine)
+
+
+@pytest.mark.parametrize("choices", [{}, {"framework": "fsdp"}, {"attention": "unfused"}])
+def test_what_recomputes_all_layers_shows_that_nothing_else_fits(
+    choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> tuple[int, list[Any]]:
+        asked = {"devices": 8, "device": "a100-40gb", "global_batch": 16, "precision": "bf16", **choices}
+        one = stepscope.plan(LARGE, top=9, **asked)
+        return one.considered, [plan.layout for plan in one.plans]
+
+    few, quick = found()
+    monkeypatch.setattr(searching, "HOPELESS", float("inf"))
+    many, slow = found()
+    assert quick == slow
+    assert few < many

@@ -5,13 +5,18 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import replace
+from typing import Final
 
 from stepscope.planning.judge import judge
-from stepscope.planning.layout import Layout, Schedule
+from stepscope.planning.layout import Layout, Recompute, Schedule
 from stepscope.planning.memory.total import MemoryUse, memory
 from stepscope.planning.request import Request
 from stepscope.planning.result import JudgedPlan
 from stepscope.planning.search.space import frameworks, groups, layouts, precisions
+
+#: Share of the memory from which on what recomputes all layers shows that no other recomputation fits either: at the
+#: least it keeps one layer's input less, which is less than a fifth of what the layer needs while it works.
+HOPELESS: Final = 1.25
 
 
 def search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:
@@ -54,14 +59,20 @@ def _search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan
     looked = 0
     for framework in frameworks(asked):
         for group in groups(asked):
-            timed: set[tuple[int, Schedule]] = set()
+            begun: set[tuple[int, Schedule]] = set()
+            done: set[tuple[int, Schedule]] = set()
             for layout in layouts(asked, group, framework):
-                if (layout.zero, layout.schedule) in timed:
+                kind = (layout.zero, layout.schedule)
+                if kind in done:
                     continue
-                looked += 1
                 taken = memory(asked.shape, layout, asked.platform)
+                if not taken.fits and kind not in begun and (least := _hopeless(asked, layout)) is not None:
+                    layout, taken = least
+                    done.add(kind)
+                begun.add(kind)
+                looked += 1
                 if taken.fits:
-                    timed.add((layout.zero, layout.schedule))
+                    done.add(kind)
                     fitting.append(judge(asked.shape, layout, asked.platform))
                 elif nearest is None or taken.device_bytes < nearest[0].device_bytes:
                     nearest = (taken, layout)
@@ -69,6 +80,15 @@ def _search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan
     if best or nearest is None:
         return best, looked, None
     return [], looked, judge(asked.shape, nearest[1], asked.platform)
+
+
+def _hopeless(asked: Request, layout: Layout) -> tuple[Layout, MemoryUse] | None:
+    """The layout with all layers recomputed, if it is so far from fitting that no other recomputation needs a look."""
+    if "recompute" in asked.fixed:
+        return None
+    least = replace(layout, recompute=Recompute.FULL, recomputed_layers=0)
+    taken = memory(asked.shape, least, asked.platform)
+    return (least, taken) if taken.device_bytes > HOPELESS * taken.usable_bytes else None
 
 
 def _order(plan: JudgedPlan) -> tuple[float, bool, int, int, int]:
