@@ -6,7 +6,8 @@ from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.outside import Outside, outside
-from stepscope.signals.host.own_work import Doing
+from stepscope.signals.host.own_work import Doing, own_work_share
+from stepscope.signals.host.profiler_cost import own_late_share
 from stepscope.signals.shared import job
 from support import Facts
 
@@ -50,6 +51,18 @@ def test_what_is_advised_before_the_first_work_follows_the_name(name: str, prepa
     (draft,) = drafts("HST014", given(doing(0), before))
     assert word in draft.actions[0].after
     assert "with profile()" in draft.actions[1].after
+
+
+@pytest.mark.parametrize(
+    ("stepless", "name", "said"),
+    [(True, "load_image", False), (False, "load_image", True), (True, "pickle.py(9): load_data", True)],
+)
+def test_preparing_input_before_all_work_is_said_once(stepless: bool, name: str, said: bool) -> None:
+    before = Doing(Intervals.union_of([0], [30 * S]), name, prepares=True)
+    assert bool(drafts("HST014", {**given(doing(0), before), job.stepless: stepless})) is said
+    if not said:
+        both = {**given(doing(0), before), job.stepless: True, job.platform: "cuda", own_work_share: 0.0}
+        assert len(drafts("DAT006", {**both, own_late_share: 0.0})) == 1
 
 
 def test_half_of_the_recording_and_a_second_are_the_least() -> None:

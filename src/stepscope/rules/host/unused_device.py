@@ -16,7 +16,7 @@ step, but its share of the recording; where there are no steps it comes before a
 ## What to try
 Do that work on the device or in another thread, load the result of an earlier run, or leave it out of runs that are
 measured. Before the first work, names decide what is advised: those of reading checkpoints and of downloads
-(`own_work.FETCHING`), those of preparing input, or any other.
+(`own_work.FETCHING`), those of preparing input (without steps that is DAT006), or any other.
 
 ## Known limits
 Whether the program needs what it does there, and whether it computes or waits for a file, can't be seen. A profiler
@@ -35,7 +35,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.outside import outside
 from stepscope.signals.host.own_work import Doing
-from stepscope.signals.shared.job import steps
+from stepscope.signals.shared.job import stepless, steps
 from stepscope.signals.system.system import longest
 
 _SAMPLE: Final = "Do it on the device as well, do it for a sample only, or leave it out of runs that are measured"
@@ -97,6 +97,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         yield _draft(s, found.after, share, "after the last work of the device", _AFTER, limits)
     share = found.before.found.total / found.recorded_ns
     told = bool(found.before.name or found.before.parts)
+    if s.maybe(stepless) and found.before.prepares and not found.before.fetches:
+        # DAT006 says it.
+        return
     if told and share >= limits["min_share"] and found.before.found.total >= limits["min_ns"]:
         actions = (*_remedies(found.before), _RECORD_LATER, _NATIVE)
         yield _draft(s, found.before, share, "before the device is used for the first time", actions, limits)
