@@ -35,6 +35,8 @@ def test_gemms_alone_are_a_benchmark_of_them() -> None:
     [
         "cudnn::cnn::wgrad_alg0_engine",
         "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel",
+        "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel<float, float>",
+        "void cuComputeGradInput<float, float, float>",
         "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_64x128x64",
         "aclnnSoftmaxGradV2_SoftmaxGradV2",
         "void at::native::multi_tensor_apply_kernel",

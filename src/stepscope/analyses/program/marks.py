@@ -68,7 +68,9 @@ LIBRARY_NAMES: Final[Marks] = (
 
 #: What only training runs: backward passes (`aten::mm_backward`, `wgrad_alg0_engine`, `SoftmaxGrad`).
 BACKWARD: Final = re.compile(
-    r"[Bb]ackward|[dw]grad|_bwd|bwd_|bprop|Grad\b|GradV\d|transpose\(jvp|[Bb]ackprop(Filter|Input)?", re.ASCII
+    r"[Bb]ackward|[dw]grad|_bwd|bwd_|bprop|Grad\b|GradV\d|_grad_(input|weight|kernel)|Grad(Input|Weight|Gamma)|"
+    r"transpose\(jvp|[Bb]ackprop(Filter|Input)?",
+    re.ASCII,
 )
 #: And optimizers. That gradients are set to zero is not enough: benchmarks of the forward pass do it too.
 OPTIMIZER: Final = re.compile(
