@@ -8,6 +8,7 @@ import pytest
 
 import stepscope
 from stepscope.model.errors import UserError
+from stepscope.planning.family.reading import read_model
 from stepscope.planning.layout import Framework, Schedule
 from stepscope.planning.search import searching
 from stepscope.planning.search.space import divisors
@@ -67,7 +68,13 @@ def test_divisors_are_ascending() -> None:
     assert [divisors(n) for n in (1, 12, 16, 13)] == [[1], [1, 2, 3, 4, 6, 12], [1, 2, 4, 8, 16], [1, 13]]
 
 
-@pytest.mark.parametrize("changed", [{"layers": 10**12}, {"experts": float("inf")}, {"hidden": 10**30}])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"layers": 10**12}, {"experts": float("inf")}, {"hidden": 10**30}, {"kv_heads": 64},
+        {"experts": 8, "active_experts": 9},
+    ],
+)  # fmt: skip
 def test_figures_that_no_model_has_are_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="the model's"):
         stepscope.plan({**SMALL, **changed}, devices=8, device="h100")
@@ -79,6 +86,17 @@ def test_figures_that_no_model_has_are_refused(changed: dict[str, Any]) -> None:
 def test_figures_that_no_machine_has_are_refused(machine: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=next(iter(machine)).replace("_", " ")):
         stepscope.plan(SMALL, devices=16, device="h100", machine=machine)
+
+
+def test_no_plans_are_not_asked_for() -> None:
+    with pytest.raises(UserError, match="top is 0"):
+        stepscope.plan(SMALL, devices=8, device="h100", top=0)
+
+
+def test_heads_that_do_not_divide_the_width_are_said() -> None:
+    said = read_model({**SMALL, "heads": 24}).assumed
+    assert any("heads 170 wide, though 24 do not divide 4,096" in one for one in said)
+    assert not any("divide" in one for one in read_model({**SMALL, "heads": 24, "head_dim": 128}).assumed)
 
 
 @pytest.mark.parametrize("choices", [{}, {"framework": "fsdp"}, {"attention": "unfused"}])

@@ -47,6 +47,8 @@ def plan(
         UserError: The model, the device or a choice is not known, or the choices contradict each other.
     """
     refuse_unknown(choices)
+    if top < 1:
+        raise UserError(f"top is {top}", hint="give a number of plans, at least 1")
     known = read_model(model)
     for name, value in (shape or {}).items():
         if value is not None:

@@ -99,4 +99,4 @@ Settings = Annotated[
     str | None,
     typer.Option("--settings", metavar="FRAMEWORK", help="Print only the best plan's settings for this framework."),
 ]
-Top = Annotated[int, typer.Option("--top", metavar="N", help="Plans to show.")]
+Top = Annotated[int, typer.Option("--top", min=1, metavar="N", help="Plans to show.")]

@@ -46,6 +46,9 @@ def derive(given: Mapping[str, Any], name: str) -> ModelShape:
     if not heads:
         heads = max(1, hidden // 128)
         said.append(f"{heads} heads: 128 wide, as is usual")
+    elif hidden % heads and not given.get("head_dim") and not given.get("kv_lora_rank"):
+        said.append(f"heads {max(1, hidden // heads)} wide, though {heads} do not divide {hidden:,}")
+    _refuse_more(given, heads)
     vocab = int(given.get("vocab") or 0)
     if not vocab:
         vocab = 51200
@@ -83,6 +86,12 @@ def derive(given: Mapping[str, Any], name: str) -> ModelShape:
     )  # fmt: skip
     shape = _fitted(shape, given, said)
     return replace(shape, assumed=tuple(said))
+
+
+def _refuse_more(given: Mapping[str, Any], heads: int) -> None:
+    for part, whole, most in (("kv_heads", "heads", heads), ("active_experts", "experts", given.get("experts"))):
+        if most and (number := int(given.get(part) or 0)) > most:
+            raise UserError(f"the model's {part} are {number:,} of {most:,} {whole}", hint="give at most as many")
 
 
 def _gated(given: Mapping[str, Any], hidden: int, said: list[str]) -> bool:
