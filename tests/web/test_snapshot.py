@@ -86,6 +86,54 @@ def test_the_state_after_any_event_has_the_segments_and_blocks_of_then(tmp_path:
             state_after(trace, 1, None)
 
 
+def test_a_segment_that_grew_is_one_then_and_is_cut_where_it_was_not_mapped(tmp_path: Path) -> None:
+    # The second half is mapped, a block lies across both halves, and the half is given back.
+    history = History().add("segment_map", 0, 4 * MIB).add("segment_map", 4 * MIB, 4 * MIB).alloc(2 * MIB, 4 * MIB, "a")
+    history.free(2 * MIB, 4 * MIB).add("segment_unmap", 4 * MIB, 4 * MIB)
+    with trace_of(tmp_path, snapshot([segment(0, [block(4 * MIB)], is_expandable=True)], history)) as trace:
+
+        def state(action: str, last: bool = True) -> tuple[list[tuple[int, int]], list[tuple[int, str]], int]:
+            order = "max" if last else "min"
+            seq = trace.scalar(f"SELECT {order}(seq) FROM allocator_events WHERE action = ?", [action])
+            found = state_after(trace, 0, seq)
+            parts = found["segments"]
+            blocks = [(one["bytes"] // MIB, one["state"]) for part in parts for one in part["blocks"]]
+            return [(one["address"], one["bytes"] // MIB) for one in parts], blocks, found["active"] // MIB
+
+        assert state("segment_map", last=False) == ([(0, 4)], [(4, "inactive")], 0)
+        assert state("segment_map") == ([(0, 8)], [(8, "inactive")], 0)
+        assert state("alloc") == ([(0, 8)], [(2, "inactive"), (4, "active"), (2, "inactive")], 4)
+        assert state("free_completed") == ([(0, 8)], [(8, "inactive")], 0)
+        assert state("segment_unmap") == ([(0, 4)], [(4, "inactive")], 0)
+
+
+def test_blocks_that_are_not_sent_still_count(tmp_path: Path) -> None:
+    with trace_of(tmp_path, CONTENT) as trace:
+        found = state_after(trace, 0, None, most=1)
+        whole = state_after(trace, 0, None)
+    blocks = [[(one["bytes"], one["state"]) for one in part["blocks"]] for part in found["segments"]]
+    assert blocks == [[(4 * MIB, "active"), (2 * MIB, "inactive")], [(MIB, "unknown")]]
+    assert (found["left"], found["active"], found["pending"]) == (1, 5 * MIB, 0)
+    assert (whole["left"], whole["active"], whole["pending"]) == (0, 5 * MIB, 0)
+
+
+def test_segments_that_contradict_each_other_count_once(tmp_path: Path) -> None:
+    # What was given back lies on what is there at the end: one byte is in one segment only.
+    history = History().add("segment_alloc", MIB, 2 * MIB).add("segment_free", MIB, 2 * MIB).add("snapshot", 0, 0)
+    with trace_of(tmp_path, snapshot([segment(0, [block(4 * MIB)])], history)) as trace:
+        found = state_after(trace, 0, 0)["segments"]
+    assert [(one["address"], one["bytes"]) for one in found] == [(0, MIB), (MIB, 2 * MIB), (3 * MIB, MIB)]
+
+
+@pytest.mark.parametrize("seq", [-(1 << 62), 1 << 62])
+def test_moments_outside_the_history_are_its_ends(tmp_path: Path, seq: int) -> None:
+    with trace_of(tmp_path, CONTENT) as trace:
+        found = state_after(trace, 0, seq)
+        assert found["seq"] == (found["low"] - 1 if seq < 0 else found["high"])
+        with pytest.raises(UserError):
+            state_after(trace, 1 << 62, seq)
+
+
 def test_another_device_has_none(tmp_path: Path) -> None:
     with trace_of(tmp_path, CONTENT) as trace:
         assert allocations(trace, 1)["rows"] == []
