@@ -24,6 +24,7 @@ from stepscope.web.app import create_app
 from stepscope.web.asked import BadRequestError, posted
 from stepscope.web.routes.flame import largest_frames
 from stepscope.web.routes.guide import words_on
+from support import Facts
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +103,15 @@ def test_few_frames_are_the_largest(trace: Trace) -> None:
     few = largest_frames(trace, "device", most=5)
     assert len(few["name"]) == 5
     assert sorted(few["total_ns"]) == sorted(largest_frames(trace, "device")["total_ns"])[-5:]
+
+
+def test_kernels_that_differ_in_parameters_alone_are_one_name() -> None:
+    facts = Facts()
+    for ts, dur, kind in ((0, 5, "float"), (10, 9, "double")):
+        facts.kernel(f"void at::sum<{kind}>({kind}*)", ts, dur)
+    found = largest_frames(facts.trace(), "device")
+    [name] = found["names"]
+    assert (found["name"], found["whole"]) == ([0, 0], {name: "void at::sum<double>(double*)"})
 
 
 def ask(client: TestClient, sql: object) -> Any:

@@ -143,7 +143,7 @@ def test_a_row_leads_to_the_longest_event_that_it_sums_up() -> None:
     facts = Facts()
     facts.step(1, 0, 1_000)
     facts.step(2, 1_000, 2_000)
-    for ts, dur in ((0, 50), (100, 80), (1_000, 60), (1_200, 80)):
+    for ts, dur in ((0, 50), (100, 80), (1_000, 60), (1_200, 80), (3_000, 10)):  # the last in no step
         facts.host("op", "aten::mm", ts, dur)
     facts.host("python", "nn.Module: Block_0", 300, 40)
     facts.kernel("Memcpy HtoD", 400, 30, launch=(390, 5), kind="copy")

@@ -42,9 +42,9 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
     """The largest frames of a rank's stacks, each after the one it is below.
 
     Returns:
-        `names`, those of kernels without their parameters; `whole`, by such a name the one with them; and for each
-        frame `name` (its position there), `parent` (-1 for none), `self_ns`, `total_ns` and `first_ns`, when it was
-        first there. Frames that are left out count in `total_ns` of those around them.
+        `names`, each once, those of kernels without their parameters; `whole`, by such a name one with them, the most
+        costly; and for each frame `name` (its position there), `parent` (-1 for none), `self_ns`, `total_ns` and
+        `first_ns`, when it was first there. Frames that are left out count in `total_ns` of those around them.
     """
     paths, own, first = timed_stacks(trace, time)
     from stepscope.model.kernel_names import classify  # slow to import
@@ -60,18 +60,23 @@ def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any
     place = {number: i for i, number in enumerate(kept)}
     known = {row["name_id"]: row["name"] for row in trace.rows("SELECT name_id, name FROM names")}
     kernels = {row["name"] for row in trace.rows("SELECT DISTINCT name FROM kernels")}
-    names: dict[int, int] = {}
+    names: dict[str, int] = {}
+    short: dict[int, str] = {}
+    whole: dict[str, tuple[int, str]] = {}
     name, parents = [], []
     for number in kept:
         above, name_id = paths.frame(number)
-        name.append(names.setdefault(name_id, len(names)))
+        said = known[name_id]
+        if name_id not in short:
+            short[name_id] = classify(said).short if said in kernels else said
+        shown = short[name_id]
+        if shown != said:  # kernels may differ in their parameters alone
+            whole[shown] = max(whole.get(shown, (-1, "")), (own[number], said))
+        name.append(names.setdefault(shown, len(names)))
         parents.append(place.get(above, -1))
-    shown = {
-        name_id: classify(known[name_id]).short if known[name_id] in kernels else known[name_id] for name_id in names
-    }
     return {
-        "names": list(shown.values()),
-        "whole": {name: known[name_id] for name_id, name in shown.items() if name != known[name_id]},
+        "names": list(names),
+        "whole": {shown: said for shown, (_, said) in whole.items()},
         "name": name,
         "parent": parents,
         "self_ns": [own[number] for number in kept],

@@ -27,7 +27,7 @@ _OTHERWISE: Final = {
 }
 _CHOICE: Final = """
 SELECT id FROM ({events}) WHERE ts < $hi AND ts + dur >= $lo
-ORDER BY step IS NOT DISTINCT FROM $step DESC, dur = $dur DESC, dur DESC, ts, id LIMIT 1
+ORDER BY coalesce(step = $step, false) DESC, coalesce(dur = $dur, false) DESC, dur DESC, ts, id LIMIT 1
 """
 
 
