@@ -44,6 +44,7 @@ def events() -> list[dict[str, Any]]:
         found.append({**kernel, "args": {"correlation": block + 1, "device": 0, "stream": 7}})
     host("python_function", "nn.Module: Head_0", 900, 1, 50)
     host("cpu_op", "aten::save", 8000, 900, 60)
+    host("python_function", "train.py(7): log", 9000, 5, 61)
     return found
 
 
@@ -89,6 +90,20 @@ def test_layers_alike_are_one_row_and_stand_in_order(chromium: browser.Browser, 
         page.run("document.querySelector('.tl-main').focus()")
         page.press("0")
         page.eventually(f"{span} > 8_000_000")
+        # An event leads back to the tables that it has a row in: a module does, a function of Python does not.
+        links = "[...document.querySelectorAll('.tl-details .tl-links a')].map(a => a.textContent)"
+        chosen = "window.stepscopeTimeline?.details.value?.name"
+        for name, tables in (("Linear_2", True), ("train.py(7): log", False)):
+            page.run(f"location.hash = '#/timeline?' + new URLSearchParams({{longest: {name!r}, table: 'modules'}})")
+            page.eventually(f"{chosen}?.includes({name!r})")
+            page.eventually(f"({links}).includes('modules') === {str(tables).lower()}")
+        go(page, "#/flame?tab=host")
+        page.eventually("!!document.querySelector('main .picker select')")
+        page.run(
+            "(select => { select.value = 'time'; select.dispatchEvent(new Event('change')); })"
+            "([...document.querySelectorAll('main select')].at(-1))"
+        )
+        page.eventually("document.querySelector('main').textContent.includes('Like stacks are merged')")
         assert page.complaints() == []
         page.close()
 

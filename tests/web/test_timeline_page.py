@@ -157,27 +157,41 @@ def test_what_was_drawn_before_is_moved_and_drawn_anew_once_it_stands(
     chromium: browser.Browser, demo_page: str
 ) -> None:
     page = timeline(chromium, demo_page)
+    # A screen whose pixels are no whole part of the page's.
+    page.send("Emulation.setDeviceMetricsOverride", width=1283, height=800, deviceScaleFactor=1.1, mobile=False)
     page.run("stepscopeTimeline.view.zoom(0.1)")
-    pixels = (
-        "new Promise(done => { stepscopeTimeline.redraw(); requestAnimationFrame(() => requestAnimationFrame(() => {"
-        " const canvas = document.querySelector('.tl-scroll.scrolled canvas');"
-        " done(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer));"
-        " })); })"
+    page.run(
+        "window.seen = () => { const canvas = document.querySelector('.tl-scroll.scrolled canvas');"
+        " const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);"
+        " return new Uint32Array(data.buffer); }; true"
     )
-    page.run(f"{pixels}.then(found => (window.before = found))")
+    pixels = (
+        "new Promise(done => { stepscopeTimeline.redraw();"
+        " requestAnimationFrame(() => requestAnimationFrame(() => done(window.seen()))); })"
+    )
+    page.run(f"{pixels}.then(found => {{ window.before = found; }})")
     page.eventually("stepscopeTimeline.store.pending === 0")
     apart = (
-        "[0, 1].map(at => window.seen[at].filter((one, i) => one !== window.seen[2][i]).length / window.seen[2].length)"
+        "[0, 1].map(at => window.got[at].filter((one, i) => one !== window.got[2][i]).length / window.got[2].length)"
     )
     page.run(
-        f"(async () => {{ window.seen = [window.before]; for (let i = 0; i < 4; i++) {{"
-        f" stepscopeTimeline.view.pan(20 / stepscopeTimeline.view.width); window.seen[1] = await {pixels}; }} }})()"
+        f"(async () => {{ window.got = [window.before]; for (let i = 0; i < 4; i++) {{"
+        f" stepscopeTimeline.view.pan(20 / stepscopeTimeline.view.width); window.got[1] = await {pixels}; }} }})()"
     )
     page.eventually("stepscopeTimeline.store.pending === 0")
-    page.run(f"new Promise(done => setTimeout(done, 500)).then(() => {pixels}).then(found => (window.seen[2] = found))")
+    page.run(
+        f"new Promise(done => setTimeout(done, 500)).then(() => {pixels}).then(found => {{ window.got[2] = found; }})"
+    )
     elsewhere, moved = page.run(apart)
     assert elsewhere > 0.05
     assert moved < 0.02
+    # It is also drawn anew where something else, such as the pointer, was drawn in between; and no seam stays.
+    page.run(
+        "(async () => { stepscopeTimeline.view.pan(20 / stepscopeTimeline.view.width);"
+        f" await {pixels}; await {pixels}; await new Promise(done => setTimeout(done, 500));"
+        f" window.still = window.seen(); stepscopeTimeline.store.version++; window.anew = await {pixels}; }})()"
+    )
+    assert page.run("window.still.filter((one, i) => one !== window.anew[i]).length") == 0
     page.close()
 
 

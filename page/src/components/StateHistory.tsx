@@ -12,6 +12,10 @@ interface Answer extends Pick<Table, "columns" | "rows"> {
   high: number;
   seq: number;
   segments: Segment[];
+  /** Bytes of blocks in use, and of those that are freed but not usable yet; and how many blocks are not drawn. */
+  active: number;
+  pending: number;
+  left: number;
 }
 
 /** What the allocator had reserved and in use after any event of its history, and the events around it. */
@@ -26,7 +30,6 @@ export function StateHistory({ rank, device }: { rank: number; device: number })
   if (!shown) return <p class="aside" aria-busy="true">loading the history</p>;
   const seq = at.value ?? shown.seq;
   const reserved = shown.segments.reduce((sum, one) => sum + one.bytes, 0);
-  const used = shown.segments.reduce((sum, one) => sum + one.blocks.reduce((all, block) => all + (block.state === "inactive" ? 0 : block.bytes), 0), 0);
   const words = `event ${seq.toLocaleString("en-US")} of ${shown.high.toLocaleString("en-US")}`;
   const cell = (column: Column, value: Value, text: string, row: readonly Value[]) => {
     if (column.name === "seq") return <button type="button" class="link" aria-pressed={value === seq} onClick={() => (at.value = Number(value))}>{text}</button>;
@@ -37,7 +40,8 @@ export function StateHistory({ rank, device }: { rank: number; device: number })
   return (
     <section aria-label={`State of device ${device}`}>
       <Moment label="After" value={seq} low={shown.low} high={shown.high} words={words} onChoose={(value) => (at.value = value)} />
-      <p aria-live="polite"><strong>{quantity(used, "bytes")}</strong> in use of {quantity(reserved, "bytes")} reserved in {shown.segments.length.toLocaleString("en-US")} segments</p>
+      <p aria-live="polite"><strong>{quantity(shown.active, "bytes")}</strong> in use{shown.pending ? ` and ${quantity(shown.pending, "bytes")} pending, freed but not usable yet,` : ""} of {quantity(reserved, "bytes")} reserved in {shown.segments.length.toLocaleString("en-US")} segments</p>
+      {shown.left ? <p class="aside">{shown.left.toLocaleString("en-US")} smaller blocks count in this, but are not drawn each: where they are, the state is unknown.</p> : null}
       <SegmentChart segments={shown.segments} device={device} rank={rank} />
       <h2>Events around it</h2>
       {stack.value === null ? null : <Frames rank={rank} stack={stack.value} />}

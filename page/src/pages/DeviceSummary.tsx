@@ -72,11 +72,13 @@ const MEASURES = { utilisation: "Time with a kernel", sm_efficiency: "SMs with w
 
 /** How busy each device was in each step. */
 function ByStep({ utilisation }: { utilisation: Rows }) {
-  const measure = useSignal<keyof typeof MEASURES>("utilisation");
+  const chosen = useSignal<keyof typeof MEASURES>("utilisation");
+  const known = (Object.keys(MEASURES) as (keyof typeof MEASURES)[]).filter((key) => utilisation.rows.some((row) => typeof utilisation.of(row, key) === "number"));
+  const measure = known.includes(chosen.value) ? chosen.value : (known[0] ?? "utilisation");
   const cells = new Map<string, number>();
   const [places, steps] = [new Map<string, { rank: number; device: Value }>(), new Set<number>()];
   for (const row of utilisation.rows) {
-    const [rank, device, step, value] = ["rank", "device", "step", measure.value].map((one) => utilisation.of(row, one));
+    const [rank, device, step, value] = ["rank", "device", "step", measure].map((one) => utilisation.of(row, one));
     if (typeof step !== "number" || typeof value !== "number") continue;
     const key = `${rank}${device === null ? "" : `:${device}`}`;
     places.set(key, { rank: Number(rank), device: device ?? null });
@@ -89,11 +91,11 @@ function ByStep({ utilisation }: { utilisation: Rows }) {
     <>
       <label class="picker">
         Show{" "}
-        <select value={measure.value} onChange={(event) => (measure.value = event.currentTarget.value as keyof typeof MEASURES)}>
-          {Object.entries(MEASURES).map(([key, label]) => <option value={key}>{label}</option>)}
+        <select value={measure} onChange={(event) => (chosen.value = event.currentTarget.value as keyof typeof MEASURES)}>
+          {known.map((key) => <option value={key}>{MEASURES[key]}</option>)}
         </select>
       </label>
-      <Heat title={`${MEASURES[measure.value]} of devices by step`} rows={rows} columns={columns} rowName="rank and device" columnName="step"
+      <Heat title={`${MEASURES[measure]} of devices by step`} rows={rows} columns={columns} rowName="rank and device" columnName="step"
         value={(y, x) => cells.get(`${rows[y]} ${columns[x]}`) ?? null} write={percent}
         choose={(y, x) => { location.hash = href("timeline", { rank: places.get(rows[y]!)?.rank, step: columns[x] }); }} />
     </>

@@ -40,7 +40,7 @@ const COLUMNS: Column[] = [
   { name: "places", type: "int64", unit: "count", description: "Different stacks that it ends." },
 ];
 
-const ORDERS: Record<Order, string> = { name: "by name", time: "by time, what was first there", size: "by size, the largest" };
+const ORDERS: Record<Order, string> = { name: "by name", time: "by first appearance", size: "by size, the largest" };
 
 function Graph({ time, rank, params }: { time: "host" | "device"; rank: number; params: URLSearchParams }) {
   const order = useSignal<Order>("name");
@@ -72,6 +72,7 @@ function Graph({ time, rank, params }: { time: "host" | "device"; rank: number; 
               {Object.entries(ORDERS).filter(([key]) => key !== "time" || found.first_ns).map(([key, words]) => <option value={key}>{words}</option>)}
             </select>
           </label>
+          {order.value === "time" ? <p class="aside">Like stacks are merged: each stands where the first of them was, as wide as all of them together.</p> : null}
           <FlameGraph frames={found} title={`${word} time by stack`} order={order.value} place={place} />
         </>
       )}

@@ -45,7 +45,7 @@ export function follow(board: Board, params: URLSearchParams): void {
   const [a, b] = numbers(params.get("range"));
   const exact = params.has("exact");
   // What was chosen before is not what the place is about.
-  if (!exact && (event !== null || from !== null)) board.forget();
+  if (!exact && (event !== null || from !== null || params.has("longest") || params.has("step"))) board.forget();
   if (from !== null && to !== null && to > from) {
     if (exact) board.view.set(from + shift, to + shift);
     else {

@@ -19,6 +19,8 @@ export class Reused {
   private from = 0;
   private perPixel = 0;
   private drawn = 0;
+  /** Whether the image is as it would be if the window had not moved. */
+  private still = false;
   private settle = 0;
 
   constructor(private readonly again: () => void) {}
@@ -33,27 +35,24 @@ export class Reused {
     const { width } = view;
     const ratio = fit(this.canvas, width, height);
     const pixels = (view.from - this.from) / this.perPixel;
-    const by = Math.round(pixels * ratio) / ratio;
+    const shift = Math.round(pixels * ratio);
+    const by = shift / ratio;
+    const moved = pixels !== 0 || !this.still;
     const same = key.length === this.key.length && key.every((one, i) => one === this.key[i]) && Math.abs(view.perPixel / this.perPixel - 1) < 1e-9;
     const now = performance.now();
     clearTimeout(this.settle);
-    if (!same || Math.abs(by) > FAR * width || (pixels !== 0 && now - this.drawn > REFRESH)) {
-      [this.key, this.from, this.perPixel, this.drawn] = [key, view.from, view.perPixel, now];
+    if (!same || Math.abs(by) > FAR * width || (moved && now - this.drawn > REFRESH)) {
+      [this.key, this.from, this.perPixel, this.drawn, this.still] = [key, view.from, view.perPixel, now, true];
       this.part(ratio, [0, width], height, view, paint);
-    } else if (by) {
-      this.from += by * this.perPixel;
-      this.ctx.setTransform(1, 0, 0, 1, 0, 0);
-      this.ctx.globalCompositeOperation = "copy";
-      this.ctx.drawImage(this.canvas, Math.round(-by * ratio), 0);
-      this.ctx.globalCompositeOperation = "source-over";
-      const moved = view.at(this.from, this.perPixel);
-      this.part(ratio, by > 0 ? [width - by, width] : [0, -by], height, moved, paint);
+    } else if (moved) {
+      this.still = false;
+      if (shift) this.move(ratio, shift, height, view, paint);
       // Once it stands still, all of it is as it would be if it had not moved.
       this.settle = setTimeout(() => {
         this.key = [];
         this.again();
       }, REFRESH / 2);
-    } else if (pixels !== 0) this.settle = setTimeout(() => ((this.key = []), this.again()), REFRESH / 2);
+    }
     onto.save();
     onto.setTransform(1, 0, 0, 1, 0, 0);
     onto.globalCompositeOperation = "copy";
@@ -61,14 +60,28 @@ export class Reused {
     onto.restore();
   }
 
+  private move(ratio: number, shift: number, height: number, view: View, paint: (ctx: CanvasRenderingContext2D, part: Part, view: View) => void): void {
+    const { ctx, canvas } = this;
+    this.from += (shift / ratio) * this.perPixel;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.globalCompositeOperation = "copy";
+    ctx.drawImage(canvas, -shift, 0);
+    ctx.globalCompositeOperation = "source-over";
+    // From a whole pixel of the screen on; what was the last one may have been in view in part.
+    const strip: Part = shift > 0 ? [(canvas.width - shift - 1) / ratio, view.width] : [0, -shift / ratio];
+    this.part(ratio, strip, height, view.at(this.from, this.perPixel), paint);
+  }
+
   private part(ratio: number, part: Part, height: number, view: View, paint: (ctx: CanvasRenderingContext2D, part: Part, view: View) => void): void {
-    const { ctx } = this;
+    const { ctx, canvas } = this;
+    const [left, right] = [Math.round(part[0] * ratio), part[1] < view.width ? Math.round(part[1] * ratio) : canvas.width];
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.clearRect(left, 0, right - left, canvas.height);
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.save();
     ctx.beginPath();
     ctx.rect(part[0], 0, part[1] - part[0], height);
     ctx.clip();
-    ctx.clearRect(part[0], 0, part[1] - part[0], height);
     paint(ctx, part, view);
     ctx.restore();
   }
