@@ -50,7 +50,20 @@ def axe() -> Path | None:
     return path if path.is_file() else None
 
 
-def violations(page: browser.Page) -> list[Any]:
-    """What axe has to complain about: the rule, and an element."""
-    found: list[dict[str, Any]] = page.run("axe.run({resultTypes: ['violations']}).then(result => result.violations)")
+def sized(page: browser.Page, height: int) -> None:
+    """Make the window of a page so high."""
+    page.send("Emulation.setDeviceMetricsOverride", width=1280, height=height, deviceScaleFactor=1, mobile=False)
+
+
+def coloured(page: browser.Page, scheme: str) -> None:
+    """Let a page be seen as where the system is light, or dark; colours change at once."""
+    wanted = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    page.send("Emulation.setEmulatedMedia", features=[{"name": name, "value": one} for name, one in wanted.items()])
+    page.eventually(f"document.documentElement.dataset.theme === {scheme!r}")
+
+
+def violations(page: browser.Page, *rules: str) -> list[Any]:
+    """What axe has to complain about, of these rules or of all: the rule, and an element."""
+    options = f"{{resultTypes: ['violations'], ...({list(rules)}.length ? {{runOnly: {list(rules)}}} : {{}})}}"
+    found: list[dict[str, Any]] = page.run(f"axe.run({options}).then(result => result.violations)")
     return [(one["id"], [node["html"][:200] for node in one["nodes"]][:3]) for one in found]
