@@ -10,7 +10,7 @@ import stepscope
 from stepscope.model.errors import UserError
 from stepscope.planning.family.reading import read_model
 from stepscope.planning.layout import Framework, Schedule
-from stepscope.planning.search import searching
+from stepscope.planning.search import impossible, searching
 from stepscope.planning.search.space import divisors
 
 SMALL = {"layers": 16, "hidden": 4096, "heads": 32, "vocab": 32000}
@@ -113,3 +113,11 @@ def test_what_recomputes_all_layers_shows_that_nothing_else_fits(
     many, slow = found()
     assert quick == slow
     assert few < many
+
+
+def test_devices_that_cant_be_enough_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {"devices": 8, "device": "v100", "global_batch": 8, "seq": 1 << 20, "framework": "fsdp"}
+    monkeypatch.setattr(impossible, "search", lambda *_: pytest.fail("64 times the devices lack memory"))
+    said = stepscope.plan(SMALL, **asked).remedies
+    assert said
+    assert not any("of the same kind" in one for one in said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from stepscope.model.amounts import quantity
 from stepscope.planning.judge import judge
@@ -28,7 +29,7 @@ def remedies(asked: Request, nearest: JudgedPlan | None) -> tuple[str, ...]:
     said += _choices(asked, nearest)
     if freed := _freed(asked):
         said.append(freed)
-    if more := _devices(asked):
+    if more := _devices(asked, nearest):
         said.append(f"{more} devices of the same kind would do")
     size = nearest.memory.device_bytes / USABLE
     said.append(f"devices with {quantity(size, 'bytes')} of memory would do in that layout")
@@ -75,11 +76,19 @@ def _freed(asked: Request) -> str:
     )
 
 
-def _devices(asked: Request) -> int | None:
+#: Choices that more devices leave open again.
+_OPEN: Final = ("tp", "pp", "dp", "micro_batch")
+
+
+def _devices(asked: Request, nearest: JudgedPlan) -> int | None:
     """The least number of devices, of twice, four times, ..., for which something fits."""
-    fixed = {name: value for name, value in asked.fixed.items() if name not in ("tp", "pp", "dp", "micro_batch")}
+    fixed = {name: value for name, value in asked.fixed.items() if name not in _OPEN}
+    # So many times the devices divide all there is by as much at most, unless other choices open: twice that is safe.
+    lacking = nearest.memory.device_bytes / nearest.memory.usable_bytes / 2 if set(fixed) == set(asked.fixed) else 0.0
     fixed.setdefault("offload", "none")
     for factor in (2, 4, 8, 16, 32, 64):
+        if factor < lacking:
+            continue
         number = asked.devices * factor
         batch = max(fixed["global_batch"], number)
         if search(replace(asked, devices=number, fixed={**fixed, "global_batch": batch}), 1)[0]:
