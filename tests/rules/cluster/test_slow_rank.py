@@ -5,6 +5,7 @@ import pytest
 from cluster_support import rank
 from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
+from stepscope.signals.communication.cluster import gain_ns
 from stepscope.signals.shared import job
 
 
@@ -14,6 +15,13 @@ def test_a_slower_device_that_the_others_wait_for_is_found() -> None:
     assert draft.ranks == (2, 0, 1)
     assert draft.late == (2,)
     assert draft.cost_ns == 400_000
+
+
+@pytest.mark.parametrize(("gain", "anyway"), [(99_999, True), (100_000, False)])
+def test_what_the_others_would_wait_anyway_is_not_all_for_it_by_its_wording(gain: int, anyway: bool) -> None:
+    (draft,) = job_drafts("CLU001", {0: {**rank(), gain_ns: gain}, 1: rank(0, device=1.3)})
+    assert draft.cost_ns == gain
+    assert ("anyway" in draft.summary, "for rank 1" in draft.summary) == (anyway, not anyway)
 
 
 def test_where_to_look_depends_on_the_platform() -> None:

@@ -26,6 +26,9 @@ READS: Final[tuple[Signal[Any], ...]] = (
 _SAME: Final = 0.02
 #: What a rank waits longer for its batches explains its idling from so much of it on.
 _EXPLAINS: Final = 0.5
+#: Where the step would be shorter by less than this part of the waiting, as in the bubble of a pipeline, it is not all
+#: for the late rank.
+_ANYWAY: Final = 0.25
 #: So many ranks are named.
 _NAMED: Final = 8
 
@@ -112,7 +115,10 @@ class LateOnes:
     def waiting(self) -> str:
         """How long the others wait for them, as the beginning of a sentence."""
         found = self.first.found
-        return f"The others wait {duration(found.wait_ns)} per step ({percent(found.share)}) for {self.names}"
+        long = f"The others wait {duration(found.wait_ns)} per step ({percent(found.share)})"
+        if self.gain_ns < _ANYWAY * found.wait_ns:
+            return f"{long} longer than {self.names}, most of which they would wait anyway"
+        return f"{long} for {self.names}"
 
     @property
     def beside(self) -> str:
