@@ -147,6 +147,9 @@ def test_a_row_leads_to_the_longest_event_that_it_sums_up() -> None:
         facts.host("op", "aten::mm", ts, dur)
     facts.host("python", "nn.Module: Block_0", 300, 40)
     facts.kernel("Memcpy HtoD", 400, 30, launch=(390, 5), kind="copy")
+    facts.kernel("gemm", 1_100, 70, launch=(1_010, 5))
+    facts.kernel("gemm", 1_900, 40, launch=(1_210, 5))
+    facts.kernel("gemm", 1_300, 50, launch=(1_020, 5))
     client = TestClient(create_app(facts.trace(), None), base_url="http://localhost")
 
     def start(query: str) -> Any:
@@ -158,6 +161,10 @@ def test_a_row_leads_to_the_longest_event_that_it_sums_up() -> None:
     assert start("table=operators&name=aten::mm&from=900&to=1100") == 1_000
     assert start("table=modules&name=Block_0") == 300
     assert start("table=copies&name=unknown") == 400
+    # Of the operator with most device work, and of the kernel that ended longest after its launch.
+    assert start("table=roofline&name=aten::mm") == 1_000
+    assert start("table=queue_times&name=gemm") == 1_900
+    assert start("table=queue_times&name=aten::mm") == 100
     answer = client.get("/api/timeline/longest?rank=0&table=operators&name=aten::add")
     assert answer.status_code == 422
     assert answer.json()["error"] == "rank 0 has no event called aten::add"

@@ -23,7 +23,7 @@ export interface PlaceOptions {
 /** Tables whose names are kinds of something, of which no event is the longest. */
 const KINDS: ReadonlySet<string> = new Set([
   "kernel_attribution", "core_metrics", "packet_sizes", "links", "serving_roles", "serving_times", "serving", "recorded_summary", "recorded_totals",
-  "machine_use", "memory_peak_stacks", "tensor_cores", "communication_ranks", "comm_overlap", "graphs", "parallel_groups", "group_steps",
+  "machine_use", "memory_components", "memory_peak_stacks", "tensor_cores", "communication_ranks", "comm_overlap", "graphs", "parallel_groups", "group_steps",
 ]);
 /** What tells rows of the memory tables apart. */
 const MOMENT = ["device", "ts", "peak_ts", "seq", "stack"];
