@@ -46,3 +46,25 @@ def test_what_is_launched_before_the_inputs_are_copied_prepares_them() -> None:
     f.kernel("MatMul", 400 * US, 90 * US, launch=(310 * US, 5 * US))
     trace = f.trace(reader="ascend")
     assert Signals.of(trace)(preparing).event.tolist() == [resized]
+
+
+def test_means_of_weights_after_the_update_prepare_nothing() -> None:
+    """No loader is marked: they lie between the update and the next step's copy of inputs."""
+    f = Facts()
+    for step in range(2):
+        at = 1000 * US * step
+        f.step(step, at, 1000 * US)
+        for name, start, op in (
+            ("Resize", 10, "aten::upsample"), ("copy", 60, "aten::copy_"), ("MatMul", 100, "aten::mm"),
+            ("MatMulGrad", 300, "MmBackward0"), ("ApplyAdamWV2", 500, "Optimizer.step#AdamW.step"),
+            ("Lerp", 700, "aten::lerp_"),
+        ):  # fmt: skip
+            f.host("annotation" if "#" in op else "op", op, at + start * US, 40 * US)
+            event = f.kernel(name, at + (start + 20) * US, 15 * US, launch=(at + (start + 5) * US, 5 * US),
+                             kind="copy" if name == "copy" else "compute")  # fmt: skip
+            if name == "copy":
+                f.row("copies", event=event, direction="HtoD", bytes=64)
+    trace = f.trace(reader="ascend")
+    names = trace.rows("SELECT name, event FROM kernels")
+    found = set(Signals.of(trace)(preparing).event.tolist())
+    assert {row["name"] for row in names if row["event"] in found} == {"Resize"}

@@ -9,8 +9,8 @@ CPU. They run before the forward pass, when nothing else can. Worker processes d
 device computes the step before.
 
 ## How it decides
-Compute kernels that are launched while inputs are prepared (phases `preprocessing` and `data_loading`) must take
-`min_share` of the step. The price is what the step would save without them.
+Compute kernels that are launched while inputs are prepared (phases `preprocessing` and `data_loading`), before the
+step's backward pass, must take `min_share` of the step. The price is what the step would save without them.
 
 ## What to try
 Do it in the data loader's worker processes, and copy what is ready. Keep on the device what is a single quick kernel,
