@@ -108,3 +108,28 @@ def test_where_there_are_no_locks_nothing_is_taken_from_anybody(place: Path, mon
     assert (place / "stepscope-bbbbbbbb").exists()
     remove_scratch(first)
     assert not first.exists()
+
+
+_MAKES_AND_LEAVES = """
+import sys, threading, time
+from pathlib import Path
+from stepscope.model.process.leaving import leave, made_to_go
+
+folder, is_there = Path(sys.argv[1]), threading.Event()
+
+def make():
+    folder.mkdir()
+    is_there.set()
+    time.sleep(0.2)
+    return folder
+
+threading.Thread(target=made_to_go, args=(make,), daemon=True).start()
+is_there.wait()
+leave(3, "")
+"""
+
+
+def test_a_folder_goes_with_a_process_that_leaves_while_it_is_made(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", _MAKES_AND_LEAVES, str(tmp_path / "folder")], check=False)
+    assert done.returncode == 3
+    assert list(tmp_path.iterdir()) == []

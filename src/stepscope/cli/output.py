@@ -15,7 +15,7 @@ from typing import IO, Final
 
 from stepscope.cli.unfinished import prefix, remove_leftovers
 from stepscope.model.errors import UserError
-from stepscope.model.process.leaving import unfinished
+from stepscope.model.process.leaving import made_to_go, stays
 
 #: The name that stands for standard output.
 STDOUT: Final = Path("-")
@@ -97,16 +97,20 @@ def writing(path: Path, inputs: Sequence[Path] = ()) -> Iterator[Path]:
             return
         final = path.resolve()
         remove_leftovers(final)
-        handle, name = tempfile.mkstemp(prefix=prefix(final), dir=final.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = made_to_go(lambda: _new_file(final))
         try:
-            with unfinished(temporary):
-                yield temporary
+            yield temporary
             temporary.chmod(stat.S_IMODE(final.stat().st_mode) if final.exists() else 0o666 & ~_umask())
             temporary.replace(final)
         finally:
             temporary.unlink(missing_ok=True)
+            stays(temporary)
+
+
+def _new_file(final: Path) -> Path:
+    handle, name = tempfile.mkstemp(prefix=prefix(final), dir=final.parent)
+    os.close(handle)
+    return Path(name)
 
 
 @contextmanager
@@ -121,14 +125,14 @@ def writing_folder(path: Path) -> Iterator[Path]:
         final = path.resolve()
         final.parent.mkdir(parents=True, exist_ok=True)
         remove_leftovers(final)
-        temporary = Path(tempfile.mkdtemp(prefix=prefix(final), dir=final.parent))
+        temporary = made_to_go(lambda: Path(tempfile.mkdtemp(prefix=prefix(final), dir=final.parent)))
         try:
-            with unfinished(temporary):
-                yield temporary
+            yield temporary
             temporary.chmod(0o777 & ~_umask())
             temporary.replace(final)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+            stays(temporary)
 
 
 def check_folder(path: Path) -> None:

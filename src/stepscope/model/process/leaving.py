@@ -25,10 +25,13 @@ _GUARD: Final = threading.Lock()
 _LEAVING: Final = threading.Event()
 #: Held while a worker is being started, which is not among the workers yet.
 _STARTING: Final = threading.Lock()
+#: Held while something is made that goes with the process, which is not among the paths yet.
+_MAKING: Final = threading.Lock()
 #: What a worker leaves to the process that started it.
 _OF_OWNER: Final = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
-#: Other threads may still put something into a folder that is being removed.
-_ATTEMPTS: Final = 5
+#: Other threads may still put something into a folder that is being removed, which is then tried again.
+_ATTEMPTS: Final = 20
+_AGAIN_SECONDS: Final = 0.01
 #: How often a worker looks whether it is still wanted.
 _LOOK_SECONDS: Final = 1.0
 #: Processes that were killed are gone, and their locks, in some milliseconds, or later on a busy machine.
@@ -64,6 +67,16 @@ def goes_with_process(path: Path) -> None:
     _PATHS[path] = os.getpid()
 
 
+def made_to_go(make: Callable[[], Path]) -> Path:
+    """Make a file or folder that goes with the process: at no moment is it there and missed by `leave`."""
+    wait_if_leaving()
+    with _MAKING:
+        path = make()
+        _PATHS[path] = os.getpid()
+    wait_if_leaving()
+    return path
+
+
 def stays(path: Path) -> None:
     """Have a file or folder stay whatever happens, or be none of the process's any more."""
     _PATHS.pop(path, None)
@@ -76,6 +89,7 @@ def _remove(path: Path) -> None:
             path.unlink(missing_ok=True)
         if not os.path.lexists(path):
             return
+        time.sleep(_AGAIN_SECONDS)
 
 
 def leave(status: int, sentence: str) -> NoReturn:
@@ -94,6 +108,7 @@ def leave(status: int, sentence: str) -> NoReturn:
         for action in reversed(tuple(_ACTIONS.values())):
             with suppress(Exception):  # the others are to be done all the same
                 action()
+        _MAKING.acquire(timeout=_GONE_SECONDS)
         for path, owner in tuple(_PATHS.items()):
             if owner == os.getpid():
                 _remove(path)

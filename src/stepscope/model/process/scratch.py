@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from stepscope.model.process.leaving import goes_with_process, stays
+from stepscope.model.process.leaving import made_to_go, stays
 from stepscope.model.process.locking import lock
 
 _PREFIX: Final = "stepscope-"
@@ -36,20 +36,22 @@ def scratch_folder() -> Path:
     with _GUARD:
         _remove_leftovers(Path(tempfile.gettempdir()))
         while True:
-            folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            folder = made_to_go(lambda: Path(tempfile.mkdtemp(prefix=_PREFIX)))
             try:
                 descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             except FileNotFoundError:
+                stays(folder)
                 continue  # somebody saw it without its lock, and has removed it
             except OSError:
                 folder.rmdir()
+                stays(folder)
                 raise
             if _locked(descriptor) is not False and _is(descriptor, folder / _LOCK):
                 break
+            stays(folder)
             os.close(descriptor)  # somebody is removing it
         if not _OWN:
             atexit.register(_remove_all)
-        goes_with_process(folder)
         _OWN[folder] = (descriptor, os.getpid())
         return folder
 
