@@ -26,31 +26,27 @@ def search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan 
     only that is timed. Ties go to fewer stages, then to less tensor parallelism. What is kept in the host's memory
     costs the most time: it is looked at only if nothing fits without it.
     """
-    best, looked, nearest = _every_precision(asked, top)
+    best, looked, nearest = _in_any_precision(asked, top)
     for kept in ("optimizer", "weights") if "offload" not in asked.fixed else ():
         if best:
             break
-        best, more, _ = _every_precision(replace(asked, fixed={**asked.fixed, "offload": kept}), top)
+        best, more, _ = _in_any_precision(replace(asked, fixed={**asked.fixed, "offload": kept}), top)
         looked += more
     return best, looked, None if best else nearest
 
 
-def _every_precision(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:
-    """The best of all precisions, and of each one at least its best where there is room for it."""
+def _in_any_precision(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:
+    """The best of the first precision in which anything fits: fewer digits change what is trained, not its layout."""
     if "precision" in asked.fixed:
         return _search(asked, top)
-    found: list[list[JudgedPlan]] = []
     looked, nearest = 0, None
     for precision in precisions(asked):
         best, more, near = _search(replace(asked, fixed={**asked.fixed, "precision": precision}), top)
         looked += more
         nearest = nearest or near
-        found.append(best)
-    every = heapq.nsmallest(top, (plan for best in found for plan in best), key=_order)
-    for best in found:
-        if top > 1 and best and best[0] not in every:
-            every[-1] = best[0]
-    return every, looked, None if every else nearest
+        if best:
+            return best, looked, None
+    return [], looked, nearest
 
 
 def _search(asked: Request, top: int) -> tuple[list[JudgedPlan], int, JudgedPlan | None]:
