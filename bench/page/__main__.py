@@ -10,7 +10,6 @@ import argparse
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,13 +17,13 @@ from typing import Any
 
 from bench.inputs import OUT
 from bench.page import asking, image_times, start
+from bench.page.browsing import opened_browser
 from bench.page.quantiles import quantiles
 from bench.page.repeated import repeat
 from stepscope import demo
 from stepscope.ingest import Options, open_trace
 from stepscope.web.tiles.saved import FOLDER
 
-_TESTS = Path(__file__).resolve().parents[2] / "tests"
 _DEVICES = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && !stepscopeTimeline.store.hurries"
 _READY = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && stepscopeTimeline.store.pending === 0"
 #: Moves the window a little with each image, and says how long images took and what drawing took of it, ms.
@@ -94,15 +93,7 @@ def _measured(store: Path, requests: int) -> dict[str, str]:
 
 
 def _in_browser(address: str) -> dict[str, str]:
-    sys.path.insert(0, str(_TESTS))
-    import browser
-
-    program = browser.found()
-    assert program is not None, "there is no browser"
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
-        browser.opened(program, Path(profile)) as running,
-    ):
+    with opened_browser() as running:
         since = time.perf_counter()
         page = running.page(address + "#/timeline", 1280, "light", 800)
         page.eventually(_DEVICES, 600)

@@ -8,18 +8,16 @@ worth beside it; rows of a table; a page. Tables are looked at the same way: whe
 from __future__ import annotations
 
 import argparse
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from bench.page.browsing import opened_browser
 from bench.recordings.__main__ import LABELLED
 from bench.recordings.label import labels
 
-_TESTS: Final = Path(__file__).resolve().parents[2] / "tests"
 #: Rows of each table whose place is looked at.
 _ROWS: Final = 2
 _LINKS: Final = """[...document.querySelectorAll('.finding')].map((card, finding) => [...card.querySelectorAll('a')]
@@ -73,16 +71,9 @@ def _labelled(most: float, only: str) -> Iterator[Path]:
 
 
 def _all(paths: list[Path]) -> Iterator[tuple[str, Clicked]]:
-    sys.path.insert(0, str(_TESTS))
-    import browser
-    from web.serving import viewed
+    with opened_browser() as one:
+        from web.serving import viewed
 
-    program = browser.found()
-    assert program is not None, "there is no browser"
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
-        browser.opened(program, Path(profile)) as one,
-    ):
         for path in paths:
             shown = str(path.relative_to(LABELLED)) if path.is_relative_to(LABELLED) else path.name
             with viewed(path) as address:
