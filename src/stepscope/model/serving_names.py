@@ -19,11 +19,12 @@ _VLLM_NEW: Final = re.compile(r"^execute_new_(\d+)_cached_(\d+)")
 #: TensorRT-LLM: `[Executor] _forward_step 7: 2 ctx reqs, 512 ctx tokens, 30 gen reqs`, `executeStep: 2 ctx reqs, 30 gen
 #: reqs`.
 _TENSORRT: Final = re.compile(
-    r"^(?:\[Executor\] _forward_step \d+|_forward_step|executeStep): "
+    r"^(?:(?:\[Executor\] )?_forward_step(?: \d+)?|executeStep): "
     r"(\d+) ctx reqs,(?: (\d+) ctx tokens,)? (\d+) gen reqs"
 )
 _PHASES: Final = {"DECODE": "decode", "EXTEND": "prefill", "PREFILL": "prefill", "MIXED": "mixed",
-                  "SPLIT_PREFILL": "prefill", "TARGET_VERIFY": "decode", "DRAFT_EXTEND": "unknown"}  # fmt: skip
+                  "SPLIT_PREFILL": "prefill", "TARGET_VERIFY": "decode", "DRAFT_EXTEND": "unknown",
+                  "DRAFT_EXTEND_V2": "unknown", "DLLM_EXTEND": "unknown"}  # fmt: skip
 _DRAFTED: Final = "TARGET_VERIFY"
 
 

@@ -41,6 +41,12 @@ from support import Facts
             "mixed batch of 32 requests",
         ),
         ("executeStep: 0 ctx reqs, 64 gen reqs", Pass("decode", 64, None, 0, 64, 0, None), "decode of 64 requests"),
+        (
+            "[Executor] _forward_step: 0 ctx reqs, 8 gen reqs",
+            Pass("decode", 8, None, 0, 8, 0, None),
+            "decode of 8 requests",
+        ),
+        ("step[DRAFT_EXTEND_V2 bs=4]", Pass("unknown", 4, None), "batch of 4 requests"),
         ("_forward_step: 1 ctx reqs, 0 gen reqs", Pass("prefill", 1, None, 1, 0, None, 0), "prefill of 1 request"),
     ],
 )

@@ -66,6 +66,16 @@ def test_functions_that_turn_input_into_batches_prepare() -> None:
     assert not doing(("python", "train.py(4): evaluate", 2, 90)).prepares
 
 
+@pytest.mark.parametrize(("length", "prepares"), [(36, True), (34, False)])
+def test_a_range_of_input_tells_of_all_the_time_only_if_it_is_much_of_it(length: int, prepares: bool) -> None:
+    assert doing(("annotation", "preprocess", 1, length)).prepares is prepares
+
+
+def test_a_server_that_fills_its_batch_does_not_prepare_input() -> None:
+    assert not doing(("annotation", "gpu_model_runner: preprocess", 1, 90)).prepares
+    assert doing(("annotation", "preprocess", 1, 90)).prepares
+
+
 def test_ranges_tell_where_there_are_no_stacks_and_calls_where_there_are_no_ranges() -> None:
     assert doing(("annotation", "beam search", 2, 90), ("other", "ioctl", 3, 80)).name == "beam search"
     assert doing(("other", "ioctl", 3, 80)).name == "ioctl"

@@ -29,6 +29,8 @@ _CALLS: Final = ("other",)
 _RUNS: Final = 0.5
 #: A function is named if it covers this much of the time, and a part of it from here on.
 _MOST, _PART = 0.5, 0.1
+#: Where what has a name is mostly input, it is said of all that time if it is as much of it.
+_INPUT_SHARE: Final = 0.35
 #: Events that take less of that time make no difference; a function that is called once per frame takes more.
 _LEAST: Final = 0.0002
 #: Functions of the interpreter and of libraries that only pass calls on.
@@ -36,9 +38,11 @@ _PASSING: Final = re.compile(
     r"^<|_call_impl|_wrapped_call|: wrapper$|: inner$|<module>|: <lambda>|contextlib|torch/utils/_contextlib|"
     r"threading\.py|torch/profiler|runpy\.py|: __call__$|: main$"
 )
-#: Names of what turns input into batches: reading, decoding, transforming, tokenising.
+#: Names of what turns input into batches: reading, decoding, transforming, tokenising. A server's runner calls the
+#: filling of its batch preprocessing, too.
 _INPUT: Final = re.compile(
-    r"pre_?process|image_process|video_process|feature_extract|processing_|tokeni[sz]|collate|transforms?[./:_]|"
+    r"(?<!gpu_model_runner: )pre_?process|"
+    r"image_process|video_process|feature_extract|processing_|tokeni[sz]|collate|transforms?[./:_]|"
     r"(read|load|decode|open|fetch)_?(image|video|audio|data|batch|sample|file|csv|parquet|frame|jpe?g|examples?)|"
     r"dataset|augment|(^|/)PIL/|cv2|librosa|torchaudio|pyav",
     re.IGNORECASE,
@@ -171,7 +175,8 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
     whole = labels[chosen] if chosen >= 0 else ""
     every = (*parts, *beside)
     prepares = [share for one, share in every if _INPUT.search(one)]
-    is_input = bool(_INPUT.search(whole)) or 2 * sum(prepares) > sum(one for _, one in every)
+    most_named = 2 * sum(prepares) > sum(one for _, one in every)
+    is_input = bool(_INPUT.search(whole)) or (most_named and sum(prepares) >= _INPUT_SHARE)
     return Doing(found, whole, parts, is_input, beside)
 
 
