@@ -290,6 +290,36 @@ def test_gradients_may_be_zeroed_between_the_passes() -> None:
     }  # fmt: skip
 
 
+def averaged(names: tuple[str, ...], times: int) -> dict[str, tuple[Any, ...]]:
+    """Two training steps, and operators between the first update and the second batch that run for 10 µs each."""
+    f = Facts()
+    for start in (0, 2000):
+        f.step(start // 2000, start * US, 2000 * US)
+        op(f, "aten::mm", start + 10, 50, kernel=50)
+        op(f, "MmBackward", start + 100, 100, kernel=50, thread="2")
+        f.host("annotation", "Optimizer.step#AdamW.step", (start + 300) * US, 100 * US)
+    for number, name in enumerate(names * times):
+        op(f, name, 500 + 10 * number, 10, kernel=5)
+    return in_us(split(f.trace()))
+
+
+@pytest.mark.parametrize(
+    ("names", "times", "updating"),
+    [
+        (("aten::mul_", "aten::add_"), 10, 200),
+        (("aten::sub", "aten::mul", "aten::sub_"), 8, 240),
+        (("aten::_foreach_lerp_",), 1, 10),
+        (("aten::mul_", "aten::add_"), 3, 0),  # normalises a batch
+        (("aten::mul", "aten::add"), 10, 0),
+        (("aten::conv2d", "aten::batch_norm", "aten::relu_"), 10, 0),
+    ],
+)
+def test_averaging_weights_after_the_update_belongs_to_it(names: tuple[str, ...], times: int, updating: int) -> None:
+    found = averaged(names, times)
+    assert found["optimizer"][0] == 100 + updating
+    assert found["optimizer"][1] == (5 * len(names) * times if updating else 0)
+
+
 def test_without_marks_the_thread_of_most_operators_is_the_main_one() -> None:
     f = Facts()
     op(f, "aten::mm", 0, 50)

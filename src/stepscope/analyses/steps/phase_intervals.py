@@ -20,6 +20,15 @@ from stepscope.model.trace import Trace
 
 #: What only reads numbers from the device belongs to no pass.
 _READS: Final = re.compile(r"^aten::(item|_local_scalar_dense|is_nonzero|equal)$")
+#: Operators that an average of weights (EMA) is made of, and those of them that change a tensor, or a list of tensors.
+_AVERAGING: Final = re.compile(
+    r"^aten::(_(foreach|fused)_\w+|(mul|add|sub|rsub|div|lerp|copy|addcmul|axpy|zero)_?"
+    r"|detach|to|_to_copy|item|is_nonzero|is_floating_point|eq|equal|size|view|select|result_type)$"
+)
+_IN_PLACE: Final = re.compile(r"^aten::\w*[a-z]_$")
+_LISTED: Final = re.compile(r"^aten::_(foreach|fused)_")
+#: Fewer operators that change a tensor each prepare a batch.
+_LEAST_UPDATED: Final = 8
 #: Kernels that a pass begins with; before them inputs are copied and prepared.
 _BEGINNING: Final = ("gemm", "convolution", "attention", "embedding")
 
@@ -66,12 +75,19 @@ def assign(trace: Trace, ops: Ops, layers: list[Intervals], differentiated: Time
     trains = len(layers[BACKWARD]) > 0
     # An optimizer that only zeroes gradients where it is named updates somewhere else.
     updates = any(neighbours.before(ts) == BACKWARD for ts in layers[OPTIMIZER].starts.tolist())
-    inputs = _inputs(trace, ops)
+    inputs, following = _inputs(trace, ops), _Following.of(trace, ops)
     assigned: dict[int, list[tuple[int, int]]] = {FORWARD: [], OPTIMIZER: [], PREPROCESSING: []}
     bounds = known.complement(int(work.starts[0]), int(work.ends[-1]))
     for lo, hi in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True):
         inside = work.clip(lo, hi)
         phase = neighbours.phase(hi, updates) if trains else FORWARD
+        if trains and neighbours.before(hi) == OPTIMIZER:
+            # What goes on with the weights after the optimizer's step belongs to the update.
+            updated = following.until(lo, inputs.next_copy(lo, hi))
+            own = inside.clip(lo, updated)
+            if len(own):
+                assigned[OPTIMIZER].append((int(own.starts[0]), updated))
+                inside = inside.clip(updated, hi)
         # Gradients are often zeroed between the two passes.
         if phase == REST and np.searchsorted(differentiated, hi) > np.searchsorted(differentiated, lo):
             phase = FORWARD
@@ -124,11 +140,45 @@ class _Neighbours:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Following:
+    """Which of the n operators may average weights, and change a tensor, or a list of tensors, in doing so."""
+
+    ops: Ops
+    averaging: NDArray[np.bool_]
+    in_place: NDArray[np.bool_]
+    listed: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, trace: Trace, ops: Ops) -> _Following:
+        name, known = Spans(trace).name[ops.at], names_of(trace, ("op",))
+        averaging, in_place, listed = (
+            np.isin(name, [i for i, text in known if pattern.match(text)])
+            for pattern in (_AVERAGING, _IN_PLACE, _LISTED)
+        )
+        return cls(ops, averaging, averaging & (in_place | listed), listed)
+
+    def until(self, start: int, limit: int) -> int:
+        """The end of the operators that from a moment on, and before another, update tensors; the start if none do."""
+        first, last = np.searchsorted(self.ops.ts, (start, limit)).tolist()
+        others = np.flatnonzero(~self.averaging[first:last])
+        last = first + int(others[0]) if others.size else last
+        at = first + np.flatnonzero(self.in_place[first:last])
+        if not at.size or (at.size < _LEAST_UPDATED and not self.listed[at].any()):
+            return start
+        return int(self.ops.end[at[-1]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Inputs:
     """Ends of operators that copy to the device, and when kernels that passes begin with were launched."""
 
     copied: Times
     passed: Times
+
+    def next_copy(self, start: int, end: int) -> int:
+        """The end of the first operator from a moment on that copies to the device, at most another moment."""
+        first = int(np.searchsorted(self.copied, start))
+        return min(int(self.copied[first]), end) if first < self.copied.size else end
 
     def ready(self, start: int, end: int) -> int:
         """When the inputs of a pass are on the device: the end of the last copy before its first GEMM."""
