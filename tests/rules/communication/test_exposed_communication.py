@@ -105,8 +105,18 @@ def test_one_reduction_of_everything_is_to_be_divided(dur: list[int], size: int,
     assert "bucket_cap_mb" not in draft.actions[0].after
 
 
+@pytest.mark.parametrize(
+    ("dur", "divided"), [([900], True), ([450, 450, 100], True), ([440, 440, 120], False), ([300, 300, 300], False)]
+)
+def test_parameters_gathered_at_once_for_each_pass_are_to_be_gathered_by_block(dur: list[int], divided: bool) -> None:
+    calls = given(some_calls(len(dur), name="all_gather", dur=dur, exposed=dur, transfer=dur, bytes=-1), 0.3)
+    (draft,) = drafts("COM001", {**calls, communication.link_share: 0.6})
+    assert draft.instead is not None
+    assert any("fully_shard(block)" in action.after for action in draft.instead.actions) == divided
+
+
 def test_sends_are_no_reduction_that_could_be_divided() -> None:
-    (draft,) = drafts("COM001", {**given(some_calls(1, name="all_gather"), 0.3), communication.link_share: 0.6})
+    (draft,) = drafts("COM001", {**given(some_calls(1, name="send_recv"), 0.3), communication.link_share: 0.6})
     assert draft.instead is not None
     assert all("bucket_cap_mb" not in action.after for action in draft.instead.actions)
 

@@ -15,8 +15,9 @@ time; with one rank, waiting and transfer can't be distinguished, which lowers t
 on the step's dependency graph if these collectives started as soon as their data is ready and no device work waited for
 them: the last gradients, with no compute left beside them, stay exposed. Where collectives already start at once and
 run back to back, or what is computed while none runs is a tenth of them or less, nothing is left to overlap: then there
-is no price, and the remedy is to send less; where one reduction per step carries nearly everything, to divide it: the
-recording can't tell which of its parts could have started earlier. Of recordings that hold their profiler's sums only,
+is no price, and the remedy is to send less; where one reduction per step, or one gathering of
+parameters per pass, carries nearly everything, to divide it: the recording can't tell which of its parts could have
+started earlier. Of recordings that hold their profiler's sums only,
 exposed communication of a tenth of the step is told without a price.
 
 ## What to try
@@ -232,7 +233,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     left = "next to no compute" if full and busy < _FULL else "no compute"
     why = f"{left} is left to hide {'them' if full else 'more of them'}"
     one = not full and in_one(found, kind)
-    if one:
+    if one and kind == "all_gather":
+        why = f"one {kind} per pass carries nearly all of it, and nothing is computed before it ends; divided, parts " \
+              "of it could run beside what is computed with the first of them"  # fmt: skip
+    elif one:
         why = f"one {kind} per step carries nearly all of it, and waits for all that it reduces; divided, parts of " \
               "it could run beside what is computed before it"  # fmt: skip
     bound = replace(

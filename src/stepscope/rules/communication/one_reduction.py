@@ -1,4 +1,7 @@
-"""All gradients reduced by one collective, which can't start before the last of them is there."""
+"""All gradients reduced, or all parameters gathered, by one collective.
+
+The former can't start before the last gradient is there, and nothing is computed before the latter ends.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ import numpy as np
 from stepscope.rules.finding import Action
 from stepscope.signals.communication.communication import CollectiveCalls
 
-#: Collectives that reduce gradients.
-_REDUCING: Final = ("all_reduce", "reduce_scatter")
-#: One call per step is all there is to reduce if it carries this part of the time.
+#: Collectives that reduce gradients, or gather parameters, and how many of a step may be all there is: parameters are
+#: gathered for the forward pass, and again for the backward pass.
+_PASSES: Final = {"all_reduce": 1, "reduce_scatter": 1, "all_gather": 2}
+#: They are if they carry this part of the time.
 _MOST: Final = 0.9
 #: What fits one bucket of DistributedDataParallel stays whole.
 _BUCKET: Final = 25 << 20
@@ -22,6 +26,15 @@ DIVIDED: Final = (
         after="DistributedDataParallel(model, bucket_cap_mb=25, gradient_as_bucket_view=True)",
         page="overlapping-communication",
         needs=("trains", "ddp"),
+    ),
+    Action(
+        "Shard each block on its own: the next block's parameters are gathered, and its gradients reduced, while this "
+        "one computes",
+        before="fully_shard(model)   # or FSDP(model) without auto_wrap_policy: all of it is one unit",
+        after="for block in model.blocks:\n    fully_shard(block)\nfully_shard(model)\n"
+        "# or: FSDP(model, auto_wrap_policy=ModuleWrapPolicy({Block}))",
+        page="overlapping-communication",
+        needs=("fsdp",),
     ),
     Action(
         "Let the compiler fuse gradients into several all-reduces, each of which starts when its own are ready",
@@ -35,10 +48,12 @@ DIVIDED: Final = (
 
 
 def in_one(found: CollectiveCalls, kind: str) -> bool:
-    """Whether one call of each step carries nearly all of what a reduction takes, and more than a bucket."""
+    """Whether one call of each pass carries nearly all of what a kind takes, and more than a bucket."""
     mine = found.name == kind
-    if kind not in _REDUCING or not mine.any() or 0 <= found.bytes[mine].max() <= _BUCKET:
+    if kind not in _PASSES or not mine.any() or 0 <= found.bytes[mine].max() <= _BUCKET:
         return False
-    longest = np.zeros(int(found.step[mine].max()) + 1, np.int64)
-    np.maximum.at(longest, found.step[mine], found.dur[mine])
-    return bool(longest.sum() >= _MOST * found.dur[mine].sum())
+    step, dur = found.step[mine], found.dur[mine]
+    order = np.lexsort((-dur, step))
+    step, dur = step[order], dur[order]
+    place = np.arange(step.size) - np.searchsorted(step, step)
+    return bool(dur[place < _PASSES[kind]].sum() >= _MOST * dur.sum())
