@@ -5,7 +5,7 @@ import pytest
 from recording_support import advised
 from rule_support import findings
 from stepscope.signals.host.ran_on import RanOn, ran_on
-from stepscope.signals.shared.job import platform
+from stepscope.signals.shared.job import platform, span_ns, step_ns
 from support import Facts
 
 
@@ -47,6 +47,15 @@ def test_causes_are_those_of_the_platform(on: str, named: bool) -> None:
     (draft,) = advised("REC003", {"device": 1.5}, given={ran_on: found, platform: on})
     assert ("CUPTI" in draft.summary) == named
     assert "permission" in draft.summary
+
+
+@pytest.mark.parametrize(("where", "place"), [("lost", 500), ("device", 500), ("mps", None), ("unknown", None)])
+def test_it_precedes_what_takes_less_than_half_of_the_time_on_the_host(where: str, place: int | None) -> None:
+    found = RanOn(where, "x", 0, 0, True, "")  # type: ignore[arg-type]
+    (draft,) = advised("REC003", {"device": 1.5}, given={ran_on: found, step_ns: 1000, span_ns: 9000})
+    assert draft.placed_as_ns == place
+    (draft,) = advised("REC003", {"device": 1.5}, profiler="nsight", given={ran_on: found, step_ns: 1000})
+    assert draft.placed_as_ns is None
 
 
 def test_operators_of_a_devices_library_without_calls_show_that_the_activity_is_missing() -> None:

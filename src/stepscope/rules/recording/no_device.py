@@ -11,7 +11,8 @@ Whether the device computes, communicates, copies or waits is the first thing to
 There is no device activity, and `ran_on.ran_on` tells that work was given to a device. Calls that launch it are only
 recorded by what records the device, too: where they are there, the activity was asked for, and the tracer of the device
 gave no records. Where operators of a device's libraries or its memory are there without any call, the activity was not
-asked for. It is advised if it is among the three things whose lack leaves most of the step unexplained.
+asked for. It is advised if it is among the three things whose lack leaves most of the step unexplained. In recordings
+of torch.profiler it precedes whatever takes less than half of the time on the host.
 
 ## What to try
 Where launches are recorded: known causes are the Windows Subsystem for Linux (CUPTI of some versions reports calls and
@@ -38,7 +39,7 @@ from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.host.ran_on import ran_on
-from stepscope.signals.shared.job import platform
+from stepscope.signals.shared.job import platform, span_ns, step_ns
 
 _ACTIONS: Final = {
     "any": Action(
@@ -93,6 +94,10 @@ _MPS: Final = Action(
 )
 
 
+#: What the host does decides only where it takes this part of the time; else what the device does must be known first.
+_UNKNOWN: Final = 0.5
+
+
 def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     """Advise it if little else is as useful."""
     found = lacking(signals, "device")
@@ -120,13 +125,16 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         )
     else:
         seen = "Work was launched on a device, but what the device did is not recorded: no time can be explained."
+    first = signals[found.ranks[0]]
+    length = first.maybe(step_ns) or first.maybe(span_ns) or 0
+    place = round(_UNKNOWN * length) if kind in ("lost", "device") and by_torch else None
     for draft in advice(found, "The device is not recorded", seen, _ACTIONS):
         if kind == "lost" and by_torch:
-            yield replace(draft, actions=(_LOST, _LOST_ROCM, _SYNC))
+            yield replace(draft, actions=(_LOST, _LOST_ROCM, _SYNC), placed_as_ns=place)
         elif kind == "mps":
             yield replace(draft, actions=(_MPS,))
         else:
-            yield draft
+            yield replace(draft, placed_as_ns=place)
 
 
-RULE = Rule("REC003", "no-device", job_check=job_check, reads=(*READS, platform, ran_on))
+RULE = Rule("REC003", "no-device", job_check=job_check, reads=(*READS, platform, ran_on, step_ns, span_ns))
