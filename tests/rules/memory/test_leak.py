@@ -11,6 +11,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import driver_memory, memory
 from stepscope.signals.memory.memory import Growth
 from stepscope.signals.shared.job import infers
+from stepscope.signals.shared.program import generates
 from stepscope.signals.snapshots.kept import KeptBlocks, kept_again
 from stepscope.signals.snapshots.rounds import Rising, rising
 
@@ -38,6 +39,15 @@ def test_what_fills_the_device_within_a_training_comes_first(left: int | None, t
         facts[memory.fullest] = memory.Peak(0, 172 * MIB, False, None, (172 + left) * MIB, None)
     (draft,) = drafts("MEM006", facts)
     assert draft.fate == fate
+
+
+@pytest.mark.parametrize(("tokens", "sure"), [(True, 0.4), (False, 0.9)])
+def test_a_cache_that_generation_grows_may_be_meant(tokens: bool, sure: float) -> None:
+    facts = {**given([100, 124, 148, 172]), infers: True, generates: tokens}
+    (draft,) = drafts("MEM006", facts)
+    assert draft.confidence == sure
+    assert drafts("MEM006", {**facts, infers: False})[0].confidence == 0.9
+    assert any(".cpu()" in action.after for action in draft.actions)
 
 
 def test_a_level_that_stays_or_falls_once_is_not() -> None:

@@ -24,12 +24,13 @@ hooks. A snapshot of the allocator's history says which line allocated what stay
 
 ## Known limits
 The first steps of a job allocate states of the optimizer; recordings that begin there need some more steps. Growing
-key and value caches of inference look the same and are meant.
+key and value caches of generation look the same and are meant: there the finding says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stepscope.model.amounts import quantity
 from stepscope.model.errors import MissingInputError
@@ -40,6 +41,7 @@ from stepscope.signals import Signals
 from stepscope.signals.memory.driver_memory import driver_calls
 from stepscope.signals.memory.memory import Growth, fullest, growth, same_sizes, unreturned
 from stepscope.signals.shared.job import infers, platform
+from stepscope.signals.shared.program import generates
 from stepscope.signals.snapshots.kept import kept_again
 from stepscope.signals.snapshots.rounds import rising
 
@@ -54,6 +56,18 @@ _DETACH = Action(
 )
 
 
+_OUTPUTS = Action(
+    "Keep results on the host, or only what is read of them",
+    before="outputs.append(model(x))",
+    after="with torch.inference_mode():\n    outputs.append(model(x).cpu())",
+    page="memory-leaks",
+    needs=("infers",),
+)
+#: What grows on purpose while an answer is written.
+_CACHES = (
+    " Where it generates tokens, the cache of keys and values grows so, on purpose, until an answer ends: it is a leak "
+    "only if memory stays in use after that."
+)
 _HOLDER = Action(
     "Find out what still refers to such a block",
     after="import gc\nfor t in gc.get_objects():\n    if torch.is_tensor(t) and t.nbytes >= 2**20:\n"
@@ -63,6 +77,16 @@ _HOLDER = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Look for what only grows; in generation a cache may be meant to."""
+    meant = s.maybe(infers) is True and s.maybe(generates) is True
+    for draft in _growing(s, limits):
+        if meant:
+            yield replace(draft, summary=draft.summary + _CACHES, confidence=min(draft.confidence, 0.4))
+        else:
+            yield draft
+
+
+def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look for a level that only rises, or for stacks that never return what they take."""
     levels, stacks, calls = s.maybe(growth), s.maybe(unreturned), s.maybe(driver_calls)
     if levels is None and stacks is None and calls is None:
@@ -77,7 +101,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             title="Memory in use grows with every step",
             summary=f"{worst['place']} leaves {quantity(worst['bytes_per_step'], 'bytes')} behind in each step, "
             f"{quantity(worst['bytes'], 'bytes')} so far.",
-            actions=(_DETACH,),
+            actions=(_DETACH, _OUTPUTS),
             fate=_fate(s, worst["bytes_per_step"] or 0, limits),
             rows=({"table": "memory_unreturned", "where": {"stack": worst["stack"]}},),
             numbers={"bytes per step": worst["bytes_per_step"] or 0, **limits},
@@ -90,7 +114,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 title="Memory in use grows with every step",
                 summary=f"Each step leaves {quantity(per_step, 'bytes')} more in use than the one before it; "
                 f"{quantity(int(one.levels[-1] - one.levels[0]), 'bytes')} over {one.levels.size} steps.",
-                actions=(_DETACH, _who(torch_module(s.maybe(platform) or "other"))),
+                actions=(_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
                 fate=_fate(s, per_step, limits),
                 rows=({"table": "memory_timeline", "where": {"device": one.device}},),
                 numbers={"bytes per step": per_step, "steps": one.levels.size, **limits},
@@ -103,7 +127,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             summary=f"{one_stack.place} leaves {quantity(one_stack.per_round, 'bytes')} behind each time that memory "
             f"in use has risen and fallen again, {one_stack.rounds} times in a row. No steps are marked: if these are "
             "steps of one loop, it never comes back.",
-            actions=(_DETACH,),
+            actions=(_DETACH, _OUTPUTS),
             confidence=0.6,
             rows=({"table": "memory_unreturned", "where": {"stack": one_stack.stack}},),
             numbers={"bytes per round": one_stack.per_round, "rounds": one_stack.rounds, **limits},
@@ -116,7 +140,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             summary=f"{blocks.place} allocates {quantity(blocks.each, 'bytes')} again and again, {blocks.count:,} "
             f"times in the history, and none is ever freed: {quantity(blocks.bytes, 'bytes')} at its end. No steps are "
             "marked: if these are rounds of one loop, memory in use grows with each.",
-            actions=(_DETACH, _HOLDER),
+            actions=(_DETACH, _OUTPUTS, _HOLDER),
             confidence=0.7,
             rows=({"table": "memory_unreturned", "where": {"stack": blocks.stack}},),
             numbers={"bytes": blocks.bytes, "count": blocks.count, **limits},
@@ -129,7 +153,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 title="Memory in use grows with every step",
                 summary=f"In each of {calls.steps.size - 1} steps after the first the allocator takes memory from the "
                 f"driver ({taken.event.size} times in all), and never gives any back.",
-                actions=(_DETACH, _who(torch_module(s.maybe(platform) or "other"))),
+                actions=(_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
                 confidence=0.5,
                 events=taken.event[:20],
                 rows=({"table": "memory_churn", "where": {"step": None}},),
