@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from stepscope.readers.kineto.metadata import recorded_name
 from stepscope.readers.kineto.pairs import add_pairs
+from stepscope.readers.kineto.rocprof import add_rocprof
 from stepscope.readers.kineto.xla import add_xla
 from stepscope.store.staging import Staging
 
@@ -100,9 +102,9 @@ def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> bool:
     """Stage collectives, flows, counters, start-end pairs and names of threads.
 
     Returns:
-        Whether the XLA profiler wrote the trace.
+        Whether lanes tell what device work is: another profiler than PyTorch's wrote the trace.
     """
-    of_xla = add_xla(staging, metadata)
+    by_lanes = add_xla(staging, metadata) or add_rocprof(staging, metadata)
     staging.count_rows()
     if staging.may_have("kineto_ends"):
         add_pairs(staging)
@@ -114,7 +116,7 @@ def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> bool:
     if staging.may_have("kineto_samples"):
         _stage_counters(staging)
     _label_tracks(staging, metadata)
-    return of_xla
+    return by_lanes
 
 
 def _stage_collectives(staging: Staging) -> None:
@@ -194,11 +196,7 @@ def _label_tracks(staging: Staging, metadata: list[tuple[str, str, str, str]]) -
     for kind, pid, tid, args in metadata:
         if kind != "thread_name":
             continue
-        try:
-            name = json.loads(args).get("name")
-        except (ValueError, AttributeError):
-            continue
-        if isinstance(name, str) and name:
+        if name := recorded_name(args):
             labels[pid, tid] = name
     if labels:
         staging.connection.execute(

@@ -169,3 +169,12 @@ def add_groups(staging: Staging, metadata: dict[str, Any]) -> None:
         staging.connection.execute(
             'INSERT INTO "groups" ("group", description, backend, size, ranks) VALUES (?, ?, ?, ?, ?)', row
         )
+
+
+def recorded_name(args: str) -> str:
+    """The name in `{"name": "..."}`, as processes and threads have theirs; empty if it can't be read."""
+    try:
+        name = json.loads(args).get("name")
+    except (ValueError, AttributeError):
+        return ""
+    return name if isinstance(name, str) else ""

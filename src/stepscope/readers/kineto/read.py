@@ -41,12 +41,12 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
         raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
     add_devices(staging, metadata)
     add_groups(staging, metadata)
-    of_xla = finish(staging, reader.metadata)
+    by_lanes = finish(staging, reader.metadata)
     info = metadata.get("distributedInfo")
     info = info if isinstance(info, dict) else {}
     return Recording(
         source=str(source),
-        reader=CHROME_NAME if of_xla or _is_other(staging, metadata) else NAME,
+        reader=CHROME_NAME if by_lanes or _is_of_onnxruntime(staging) or _is_other(staging, metadata) else NAME,
         rank=integer(info.get("rank")),
         world_size=integer(info.get("world_size")),
         host=next((str(metadata[k]) for k in ("hostname", "host_name") if k in metadata), None),
@@ -59,6 +59,15 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
 _ABOUT: Final = ("schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "record_shapes")
 _OF_A_JOB: Final = ("deviceProperties", "distributedInfo", "record_shapes", "with_stack", "profile_memory")
 _KNOWN_SQL: Final = "SELECT count(*), count(*) FILTER (category <> 'other') FROM raw_events"
+
+
+#: ONNX Runtime records this around each run, below `model_run`; torch.profiler names what it adds otherwise.
+_RUNS_SQL: Final = "SELECT count(*) > 0 FROM names WHERE name = 'SequentialExecutor::Execute'"
+
+
+def _is_of_onnxruntime(staging: Staging) -> bool:
+    """Whether ONNX Runtime's own profiler wrote it."""
+    return staging.one(_RUNS_SQL) == (True,)
 
 
 def _is_other(staging: Staging, metadata: dict[str, Any]) -> bool:

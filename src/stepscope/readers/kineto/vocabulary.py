@@ -115,6 +115,11 @@ def _runtime(name: str) -> str:
 
 
 def _host(cat: str, name: str) -> str:
+    # ONNX Runtime: an event of the session for each run, and one per node, with what comes before and after it.
+    if cat == "node" and name.endswith("_kernel_time"):
+        return "op"
+    if cat == "session":
+        return "annotation"
     if cat in ("cpu_op", "operator"):
         if _STEP.match(name):
             return "step"

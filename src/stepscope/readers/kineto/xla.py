@@ -6,11 +6,11 @@ A process is called `/device:GPU:0` or `/device:TPU:0`. Of a GPU its lanes `Stre
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Final
 
+from stepscope.readers.kineto.metadata import recorded_name
 from stepscope.store.staging import Staging
 
 _DEVICE: Final = re.compile(r"^/device:[A-Z]+:(\d+)")
@@ -54,7 +54,7 @@ def add_xla(staging: Staging, metadata: Iterable[tuple[str, str, str, str]]) -> 
     Returns:
         Whether there are any.
     """
-    names = [(kind, pid, tid, _name(args)) for kind, pid, tid, args in metadata]
+    names = [(kind, pid, tid, recorded_name(args)) for kind, pid, tid, args in metadata]
     devices = {
         pid: int(found[1]) for kind, pid, _, name in names if kind == "process_name" and (found := _DEVICE.match(name))
     }
@@ -78,12 +78,3 @@ def add_xla(staging: Staging, metadata: Iterable[tuple[str, str, str, str]]) -> 
         staging.connection.execute(_WORK_SQL, [queues])
         staging.connection.execute(_KERNELS_SQL, [queues])
     return bool(queues)
-
-
-def _name(args: str) -> str:
-    """The name in `{"name": "..."}`; empty if it can't be read."""
-    try:
-        name = json.loads(args).get("name")
-    except (ValueError, AttributeError):
-        return ""
-    return name if isinstance(name, str) else ""

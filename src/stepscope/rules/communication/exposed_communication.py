@@ -42,7 +42,7 @@ import numpy as np
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change
 from stepscope.model.program import Program
-from stepscope.rules.communication.one_reduction import DIVIDED, in_one
+from stepscope.rules.communication.one_reduction import DIVIDED, divisible, in_one
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -233,12 +233,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     left = "next to no compute" if full and busy < _FULL else "no compute"
     why = f"{left} is left to hide {'them' if full else 'more of them'}"
     one = not full and in_one(found, kind)
-    if one and kind == "all_gather":
-        why = f"one {kind} per pass carries nearly all of it, and nothing is computed before it ends; divided, parts " \
-              "of it could run beside what is computed with the first of them"  # fmt: skip
-    elif one:
-        why = f"one {kind} per step carries nearly all of it, and waits for all that it reduces; divided, parts of " \
-              "it could run beside what is computed before it"  # fmt: skip
+    if one:
+        why = divisible(kind)
     bound = replace(
         overlapping,
         summary=f"{overlapping.summary} Collectives run {running}{at_once}: {why}.",

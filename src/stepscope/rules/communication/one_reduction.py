@@ -57,3 +57,16 @@ def in_one(found: CollectiveCalls, kind: str) -> bool:
     step, dur = step[order], dur[order]
     place = np.arange(step.size) - np.searchsorted(step, step)
     return bool(dur[place < _PASSES[kind]].sum() >= _MOST * dur.sum())
+
+
+def divisible(kind: str) -> str:
+    """What dividing such a call would change, as a part of a sentence."""
+    if kind == "all_gather":
+        return (
+            f"one {kind} per pass carries nearly all of it, and nothing is computed before it ends; divided, parts of "
+            "it could run beside what is computed with the first of them"
+        )
+    return (
+        f"one {kind} per step carries nearly all of it, and waits for all that it reduces; divided, parts of it could "
+        "run beside what is computed before it"
+    )
