@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # and tests start some hundreds. Images of containers often turn that off.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test torch series lint bench page native setup clean
+.PHONY: demo test torch series lint translations bench page native setup clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope demo
@@ -28,6 +28,10 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Which documents in Chinese are missing or out of date, or say something else than the English ones.
+translations:
+	@$(PYTHON) tests/language/documents.py
 
 # Builds the page of `stepscope view` from its sources, with Node; what is built is committed.
 page:
