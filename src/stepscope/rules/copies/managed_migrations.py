@@ -10,7 +10,7 @@ takes some tens of microseconds per group of pages, and reaches a small part of 
 
 ## How it decides
 The time within kernels from their first migration to their last (`managed.migrations`), without pauses of more than
-100 us, less what one copy of the same bytes from page-locked memory would take, is saved. So is the time in which pages
+100 µs, less what one copy of the same bytes from page-locked memory would take, is saved. So is the time in which pages
 move while the device computes nothing: all of it where that recurs in most steps, since pages that stay where they are
 used need not move; else what is left of it beside one copy. Both must come to `min_share` of the step; that is the
 price.
