@@ -30,7 +30,7 @@ STYLE: Final = (
     (rf"[{HAN}][,;:?!](?!\d)|[,;?!] ?[{HAN}]|[{HAN}]\.(?:\s|$)", "punctuation of full width in Chinese"),
     (rf"[{HAN}] ?\([^)]*[{HAN}]|\([^)]*[{HAN}][^)]*\)(?!\()", "brackets of full width in Chinese"),
     (rf"[{HAN}][A-Za-z0-9`]|[A-Za-z0-9`%][{HAN}]", "a space between Chinese and Latin"),
-    (r" [，。：；、（）]|[，。：；、（）] (?=\S)", "no space beside punctuation of full width"),
+    (r"(?<![|*#\-]) [，。：；、（）]|[，。：；、（）] (?=[^\s|])", "no space beside punctuation of full width"),
     (r"！|你|您", "no exclamation mark and no address of the reader"),
     (r"(?<![\w.:/\-])[a-z]+(?:[ ,]+[a-z]+){4}", "nothing left in English"),
 )
@@ -147,10 +147,10 @@ def _links_to_english(translation: str, text: str) -> Iterator[str]:
 
 
 def _style(text: str) -> Iterator[str]:
-    """Lines that break a rule of writing; links and code stand in for Latin words."""
+    """Lines that break a rule of writing; titles in quotation marks may be English."""
     for line in text.splitlines():
         shown = re.sub(r"\[([^\]]*)\]\([^)\s]+\)", r"\1", line)
-        shown = re.sub(r"`[^`]+`", "`x`", shown).replace("**", "")
+        shown = re.sub(r"“[ -~]+”", "“X”", re.sub(r"`[^`]+`", "`x`", shown).replace("**", ""))
         yield from (f"{right}: {line.strip()[:90]}" for wrong, right in STYLE if re.search(wrong, shown))
         if re.search(r"[a-z]+ [a-z]+ [a-z]+", shown) and not re.search(rf"[{HAN}]", shown):
             yield f"no Chinese in: {line.strip()[:90]}"
