@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # and tests start some hundreds. Images of containers often turn that off.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test torch series lint translations bench page native setup clean
+.PHONY: demo test torch series lint translations catalogues bench page native setup clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope demo
@@ -32,6 +32,10 @@ lint: $(VENV)/.tools
 # Which documents in Chinese are missing or out of date, or say something else than the English ones.
 translations:
 	@$(PYTHON) tests/language/documents.py
+
+# Takes the texts of the code up into the catalogues of other languages, and says how many are to be translated.
+catalogues: $(VENV)/.tools
+	$(BIN)/python -m translation
 
 # Builds the page of `stepscope view` from its sources, with Node; what is built is committed.
 page:

@@ -14,9 +14,14 @@ from hypothesis import settings
 
 import browser
 from series import ANEW, WHOLE, drawn
+from stepscope.language.speech import of_locale
 from stepscope.model.process.databases import keep_instances
 from stepscope.model.sizes import SIZES
 from support import STORES
+
+# Expectations are English; a test that wants another language says so.
+if of_locale(os.environ) != "en":
+    os.environ["LC_ALL"] = "C.UTF-8"
 
 #: Folders whose tests of small traces run on both sides of every switch on size; in a sample, one of so many tests
 #: on that of the large.

@@ -18,6 +18,7 @@ def test_what_is_to_be_opened_is_there() -> None:
 def test_each_kind_of_addition_names_its_code_tests_and_pages() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     kinds = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
-    assert [kind.partition("\n")[0] for kind in kinds] == ["A rule", "An analysis", "A reader", "An output"]
+    titles = [kind.partition("\n")[0] for kind in kinds]
+    assert titles == ["A rule", "An analysis", "A reader", "A text that users read", "An output"]
     for kind in kinds:
         assert all(f"`{place}/" in kind for place in ("src/stepscope", "tests", "docs")), kind

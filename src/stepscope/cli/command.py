@@ -1,13 +1,46 @@
-"""How commands of stepscope differ from Typer's: in how they convert their arguments, and in their help."""
+"""How commands of stepscope differ from Typer's: in how they convert their arguments, in their language and help."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
 
 from typer.core import TyperCommand, TyperGroup
 
 from stepscope.cli.speed import convert_plainly
+from stepscope.language import LANGUAGES, said
+from stepscope.model.errors import UserError
+
+_LANGUAGE: Final = "--lang"
+
+
+def take_language(arguments: Sequence[str], with_program: Collection[str]) -> tuple[str, list[str]]:
+    """The language that a command line asks for, empty if it asks for none, and the line without that.
+
+    Args:
+        arguments: What stands on the line.
+        with_program: Commands that start a program, whose options are the program's: there it stands before those.
+
+    Raises:
+        UserError: There is no such language.
+    """
+    language, kept = "", list[str]()
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if name == _LANGUAGE:
+            language = value if equals else next(rest, "")
+            if language not in LANGUAGES:
+                raise UserError(
+                    said("{option} {language!r} is no language", option=_LANGUAGE, language=language),
+                    hint=said("give {languages}", languages=" or ".join(LANGUAGES)),
+                )
+            continue
+        kept.append(argument)
+        program = kept[0] in with_program and not argument.startswith("-") and len(kept) > 1
+        if program or argument == "--":
+            break
+    return language, [*kept, *rest]
 
 
 def _plainly(parse: Callable[..., list[str]]) -> Any:

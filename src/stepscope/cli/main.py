@@ -11,10 +11,12 @@ from typing import IO, Annotated, Final
 
 import typer
 
-from stepscope.cli.command import Command, CommandGroup
+from stepscope.cli.command import Command, CommandGroup, take_language
 from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.cli.plain_characters import show_plainly
 from stepscope.cli.speed import quick_process
+from stepscope.language import recalled, said, speak, told
+from stepscope.language.speech import of_locale
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.leaving import wait_if_leaving
 
@@ -89,9 +91,17 @@ def options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks of errors. May stand anywhere on the line.")
     ] = False,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            "--lang",
+            metavar="LANGUAGE",
+            help="Language of what is shown: en or zh; of the locale if not given. May stand anywhere on the line.",
+        ),
+    ] = None,
 ) -> None:
     """Where each step's time and memory went, from any profiler's recording."""
-    del version, debug  # `main` has looked for --debug, `_version` has run
+    del version, debug, lang  # `main` has looked for --debug, `run` for --lang, `_version` has run
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help(), err=True)
         raise typer.Exit(FAILED)
@@ -111,18 +121,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str], *, debug: bool = False) -> int:
     """Run the command line; returns the exit status."""
     show_plainly()
+    speak(of_locale(os.environ))
     try:
+        language, arguments = take_language(arguments, _WITH_PROGRAM)
+        speak(language or of_locale(os.environ))
         app = app_of(arguments[0] if arguments and arguments[0] in COMMANDS else None)
-        status = app(list(arguments), standalone_mode=False, obj=debug)
+        status = app(arguments, standalone_mode=False, obj=debug)
         sys.stdout.flush()
         if status == INTERRUPTED:
             # Typer 0.29 makes an exit of it, older ones an error.
-            return _fail("interrupted", KeyboardInterrupt(), debug, INTERRUPTED)
+            return _fail(told(said("interrupted")), KeyboardInterrupt(), debug, INTERRUPTED)
         return status if isinstance(status, int) else 0
     except StepscopeError as error:
-        return _fail(str(error), error, debug, error.exit_code)
+        return _fail(told(error.said), error, debug, error.exit_code)
     except (KeyboardInterrupt, typer.Abort) as error:
-        return _fail("interrupted", error, debug, INTERRUPTED)
+        return _fail(told(said("interrupted")), error, debug, INTERRUPTED)
     except (BrokenPipeError, SystemExit) as error:
         # Whoever read the output has seen enough.
         _give_up(sys.stdout)
@@ -130,7 +143,7 @@ def run(arguments: Sequence[str], *, debug: bool = False) -> int:
     except Exception as error:
         if reason := _refusal(error):
             _give_up(sys.stdout)
-            return _fail(f"the output can't be written ({reason})", error, debug, FAILED)
+            return _fail(told(said("the output can't be written ({reason})", reason=reason)), error, debug, FAILED)
         return _fail(_sentence(error), error, debug, FAILED)
 
 
@@ -161,10 +174,17 @@ def _sentence(error: Exception) -> str:
     usage = getattr(error, "format_message", None)
     if usage is not None:
         # Choices are listed on lines of their own.
-        said = " ".join(str(usage()).split())
-        return f"{said.rstrip('.?').replace('Value error, ', '')}; see --help"
+        text = " ".join(str(usage()).split())
+        wrong = text.rstrip(".?").replace("Value error, ", "")
+        return told(said("{error}; see --help", error=recalled(wrong)))
     first = str(error).split("\n", 1)[0].rstrip(".")
-    return f"an unexpected error occurred ({type(error).__name__}: {first}); run again with --debug and report it"
+    return told(
+        said(
+            "an unexpected error occurred ({kind}: {message}); run again with --debug and report it",
+            kind=type(error).__name__,
+            message=first,
+        )
+    )
 
 
 def _fail(message: str, error: BaseException, debug: bool, status: int) -> int:
@@ -177,7 +197,7 @@ def _fail(message: str, error: BaseException, debug: bool, status: int) -> int:
             import traceback
 
             typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-        typer.echo(f"stepscope: {visible(message)}.", err=True)
+        typer.echo(told(said("stepscope: {message}.", message=visible(message))), err=True)
     except OSError:
         _give_up(sys.stderr)  # nobody can be told
     return status

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from stepscope.language import Said, said
+
 TIME: Final = ((10**9, "s"), (10**6, "ms"), (10**3, "µs"), (1, "ns"))
 _BINARY: Final = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _DECIMAL: Final = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
@@ -45,13 +47,15 @@ def percent(fraction: float | None, decimals: int = 1) -> str:
 
 def plural(number: int, noun: str, many: str = "") -> str:
     """A number with its noun: `1 step`, `12,082 events`."""
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+    return Said("{count:,} " + noun, {"count": number}, "{count:,} " + (many or noun + "s"), number)
 
 
 def listed(numbers: Sequence[int], most: int = 12) -> str:
     """Ascending numbers: `0, 2`, `0 to 7`, `1, 5, 9 and 12 more`, or `none`."""
     if not numbers:
-        return "none"
+        return said("none")
     if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
-        return f"{numbers[0]} to {numbers[-1]}"
-    return ", ".join(map(str, numbers[:most])) + (f" and {len(numbers) - most} more" if len(numbers) > most else "")
+        return said("{first} to {last}", first=numbers[0], last=numbers[-1])
+    first = ", ".join(map(str, numbers[:most]))
+    left = len(numbers) - most
+    return said("{numbers} and {left} more", numbers=first, left=left) if left > 0 else first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.language import sentences
 from stepscope.model.inputs import ABSENCES, Input
 
 
@@ -21,7 +22,12 @@ class StepscopeError(Exception):
         self.exit_code = exit_code
 
     def __str__(self) -> str:
-        return f"{self.message}; {self.hint}" if self.hint else self.message
+        return str(self.said)
+
+    @property
+    def said(self) -> str:
+        """Message and hint, which other languages can be told."""
+        return sentences((self.message, self.hint), "; ")
 
 
 class UserError(StepscopeError):

@@ -6,16 +6,19 @@ what an output must escape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from stepscope.language import Said, said, spoken, told
 
 #: The parts of a budget, in the order of the table's columns, with their names.
 PARTS: Final = (
-    ("compute", "compute"),
-    ("exposed_comm", "exposed communication"),
-    ("exposed_copy", "exposed copy"),
-    ("idle", "idle"),
+    ("compute", said("compute")),
+    ("exposed_comm", said("exposed communication")),
+    ("exposed_copy", said("exposed copy")),
+    ("idle", said("idle")),
 )
+_Cell = TypeVar("_Cell", str, str | float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,12 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One step's budget: a label and its parts in ns, as in `PARTS`."""
+    """One step's budget: a label, its parts in ns, as in `PARTS`, and whether it is the mean of steps."""
 
     label: str
     total: int
     parts: tuple[int, ...]
+    mean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +154,35 @@ class Outline:
     facts: tuple[str, ...]
     sections: tuple[Section, ...]
     figures: tuple[Figure, ...] = ()
+
+    def told(self) -> Outline:
+        """The page in the language that is spoken; cells of tables and names as they are."""
+        if spoken() == "en":
+            return self
+        sections = tuple(
+            Section(told(one.title), tuple(_told(block) for block in one.blocks), told(one.aside))
+            for one in self.sections
+        )
+        figures = tuple(Figure(told(one.label), told(one.value), told(one.detail)) for one in self.figures)
+        return Outline(told(self.title), tuple(map(told, self.facts)), sections, figures)
+
+
+def _told(block: Block) -> Block:
+    if isinstance(block, Line):
+        return Line(told(block.text), told(block.detail), block.tone)
+    if isinstance(block, Item):
+        remedies = tuple(replace(one, text=told(one.text)) for one in block.remedies)
+        return replace(
+            block, title=told(block.title), worth=told(block.worth), text=told(block.text), remedies=remedies,
+            also=tuple(map(told, block.also)),
+        )  # fmt: skip
+    if isinstance(block, Bars):
+        return Bars(tuple(replace(row, label=_cell(row.label)) for row in block.rows), told(block.note))
+    headings = tuple(replace(one, text=_cell(one.text)) for one in block.headings)
+    rows = tuple(tuple(_cell(cell) for cell in row) for row in block.rows)
+    return replace(block, headings=headings, rows=rows, caption=told(block.caption))
+
+
+def _cell(cell: _Cell) -> _Cell:
+    """What was said in a table is told; names of columns, kernels and the like stay."""
+    return told(cell) if isinstance(cell, Said) else cell

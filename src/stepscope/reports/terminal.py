@@ -6,14 +6,17 @@ import os
 from collections.abc import Sequence
 from typing import IO, Final
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
+from stepscope.language import told
 from stepscope.reports.blocks import PARTS, Bars, Block, Grid, Item, Line, Outline, Section
 from stepscope.reports.contents import Contents
+from stepscope.reports.lines.grid import grid_lines
+from stepscope.reports.lines.item import item_lines
+from stepscope.reports.lines.wrapping import wrapped
 from stepscope.reports.outline import outline
-from stepscope.reports.terminal_grid import grid_lines
-from stepscope.reports.terminal_item import item_lines
 from stepscope.reports.text import cut
 from stepscope.reports.units import duration, percent
 
@@ -57,7 +60,7 @@ class Page:
     """An outline that Rich can print."""
 
     def __init__(self, page: Outline) -> None:
-        self._page = page
+        self._page = page.told()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = min(options.max_width, _WIDEST)
@@ -74,8 +77,8 @@ class Page:
 
 
 def _rule(section: Section, width: int, ascii_only: bool) -> Text:
-    aside = cut(section.aside, max(0, width - len(section.title) - 6))
-    fill = width - len(section.title) - len(aside) - (2 if aside else 1)
+    aside = cut(section.aside, max(0, width - cell_len(section.title) - 6))
+    fill = width - cell_len(section.title) - cell_len(aside) - (2 if aside else 1)
     text = Text(section.title, style="bold cyan")
     text.append(" " + ("-" if ascii_only else "─") * max(1, fill) + (" " if aside else ""), style="dim cyan")
     text.append(aside, style="default not bold")
@@ -92,18 +95,16 @@ def _block(block: Block, width: int, ascii_only: bool) -> Sequence[Text]:
     return _remark(block, width, ascii_only)
 
 
-def _remark(line: Line, width: int, ascii_only: bool) -> list[Text]:
+def _remark(remark: Line, width: int, ascii_only: bool) -> list[Text]:
     """The remark, followed by its consequence in dim, indented where it needs a line of its own."""
-    mark = (_ASCII_MARKS if ascii_only else _MARKS)[line.tone]
-    text = Text(f" {mark} ", style=_TONES[line.tone])
-    text.append(line.text, style="" if line.tone == "info" else _TONES[line.tone])
-    if line.detail:
-        text.append(" " + ("->" if ascii_only else "→") + " " + line.detail, style="dim")
-    lines = list(text.wrap(_WRAPPER, width - 3))
-    for i, wrapped in enumerate(lines):
-        wrapped.rstrip()
-        if i:
-            wrapped.pad_left(3)
+    mark = (_ASCII_MARKS if ascii_only else _MARKS)[remark.tone]
+    text = Text(f" {mark} ", style=_TONES[remark.tone])
+    text.append(remark.text, style="" if remark.tone == "info" else _TONES[remark.tone])
+    if remark.detail:
+        text.append(" " + ("->" if ascii_only else "→") + " " + remark.detail, style="dim")
+    lines = wrapped(text, width - 3)
+    for line in lines[1:]:
+        line.pad_left(3)
     return lines
 
 
@@ -111,7 +112,7 @@ def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
     """A stacked bar per row, all to one scale, with the share of each part."""
     glyphs = _ASCII_GLYPHS if ascii_only else _GLYPHS
     used = [i for i, _ in enumerate(PARTS) if any(row.parts[i] for row in block.rows)]
-    label = min(_LABEL, max(len(row.label) for row in block.rows))
+    label = min(_LABEL, max(cell_len(row.label) for row in block.rows))
     shown = used if width - label - 14 - 8 * len(used) >= 8 else []
     names = [PARTS[i][0].replace("exposed_", "") for i in shown]
     room = max(8, width - label - 14 - 8 * len(shown))
@@ -120,7 +121,7 @@ def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
     head.append("".join(f"{name:>8}" for name in names))
     lines = [head] if shown else []
     for row in block.rows:
-        text = Text(f" {cut(row.label, label):<{label}}", style="bold" if row.label == "mean" else "")
+        text = Text(f" {set_cell_size(cut(row.label, label), label)}", style="bold" if row.mean else "")
         text.append(f" {duration(row.total):>10}  ", style="bold")
         cells = _cells(row.parts, row.total, max(1, round(room * row.total / longest)))
         for i, number in enumerate(cells):
@@ -136,10 +137,10 @@ def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
 
 def _legend(used: Sequence[int], glyphs: Sequence[str], indent: int, width: int) -> Text:
     """What the glyphs stand for, below the bars where there is room."""
-    names = [PARTS[i][1] for i in used]
-    if sum(map(len, names)) + 5 * len(names) > width:
+    names = [told(PARTS[i][1]) for i in used]
+    if sum(map(cell_len, names)) + 5 * len(names) > width:
         names = [PARTS[i][0].removeprefix("exposed_") for i in used]
-    words = sum(map(len, names)) + 5 * len(names) - 3
+    words = sum(map(cell_len, names)) + 5 * len(names) - 3
     legend = Text(" " * min(indent, max(1, width - words)), style="dim")
     for i, name in zip(used, names, strict=True):
         legend.append(glyphs[i], style=_COLOURS[i])
@@ -160,11 +161,4 @@ def _cells(parts: Sequence[int], total: int, room: int) -> list[int]:
 
 
 def _wrapped(text: Text, width: int) -> Group:
-    lines = text.wrap(_WRAPPER, width)
-    for line in lines:
-        line.rstrip()
-    return Group(*lines)
-
-
-#: Rich asks for a console to wrap text, and takes nothing from it but the handling of tabs.
-_WRAPPER: Final = Console(width=80)
+    return Group(*wrapped(text, width))

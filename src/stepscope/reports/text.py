@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.language import Said
+
 #: Control characters (escape sequences of terminals begin with one), characters that reorder or hide text, and
 #: halves of characters.
 _UNSAFE: Final = re.compile(
@@ -16,12 +18,16 @@ _SHORT: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def visible(text: str) -> str:
     r"""The text with everything that does not show written as an escape, such as `\x1b` or `\u202e`."""
+    if isinstance(text, Said):
+        return text.each(visible)
     return _UNSAFE.sub(lambda match: _escape(match.group()), text)
 
 
 def cut(text: str, width: int) -> str:
-    """At most `width` characters, the last one an ellipsis if something is missing."""
-    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+    """At most `width` cells of a terminal, the last one an ellipsis if something is missing."""
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)) + "…"
 
 
 def _escape(character: str) -> str:

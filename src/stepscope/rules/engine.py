@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from stepscope.analyses.shared.typical import typical_part
+from stepscope.language import said, sentences
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change
 from stepscope.model.process.footprint import give_back_rank
@@ -28,7 +29,7 @@ from stepscope.signals.shared.job import step_ns, stepless
 from stepscope.signals.shared.program import program
 
 #: What a finding says of which nothing fits the program that could be done.
-NO_REMEDY: Final = "What to do about it does not follow from the recording."
+NO_REMEDY: Final = said("What to do about it does not follow from the recording.")
 
 
 @dataclass(slots=True)
@@ -144,8 +145,8 @@ class Diagnosing:
         except Exception as error:
             if self.strict:
                 raise
-            hint = "run again with --debug and report what it shows"
-            self._note(code, f"the rule failed ({type(error).__name__})", hint, True, rank)
+            hint = said("run again with --debug and report what it shows")
+            self._note(code, said("the rule failed ({kind})", kind=type(error).__name__), hint, True, rank)
             return []
         self._asked.add(code)
         return drafts
@@ -174,7 +175,7 @@ def _fitted(registered: Registered, draft: Draft, signals: Signals) -> Draft:
     """A draft with the actions that fit the program, in words that fit a recording with or without steps."""
     draft = replace(draft, actions=fitting((*draft.actions, *registered.rule.elsewhere), signals.maybe(program)))
     if not draft.actions:
-        draft = replace(draft, summary=f"{draft.summary} {NO_REMEDY}")
+        draft = replace(draft, summary=sentences((draft.summary, NO_REMEDY)))
     if signals.maybe(stepless):
         draft = replace(draft, title=without_steps(draft.title), summary=without_steps(draft.summary))
     return draft
@@ -193,6 +194,6 @@ def diagnose(trace: Trace, settings: Settings | None = None, *, strict: bool = F
 def drafts_of(registered: Registered, signals: Signals, limits: Mapping[str, float] | None = None) -> list[Draft]:
     """Drafts of one rule for given signals, with default thresholds unless given."""
     if registered.rule.check is None:
-        raise ValueError(f"{registered.rule.code} looks at all ranks together")
+        raise ValueError(said("{code} looks at all ranks together", code=registered.rule.code))
     known = Settings().limits(registered)
     return list(registered.rule.check(signals, {**known, **(limits or {})}))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
+from stepscope.language import sentences
 from stepscope.model.showing import Shown
 
 #: Families, in the order in which documentation lists them.
@@ -140,7 +141,7 @@ class Finding(Shown):
     @property
     def text(self) -> str:
         """The summary with its notes, as reports show it."""
-        return " ".join((self.summary, *self.notes))
+        return sentences((self.summary, *self.notes))
 
     @property
     def weight_ns(self) -> int:

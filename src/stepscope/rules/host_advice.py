@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.signals import Signals
 from stepscope.signals.shared.program import program
@@ -14,7 +15,9 @@ def slowed(s: Signals) -> str:
     told = s.maybe(program)
     if told is None or "with_stack" not in told.recorded:
         return ""
-    return " Call stacks are recorded, which slows the host: without them the device waits less, and less is saved."
+    return said(
+        " Call stacks are recorded, which slows the host: without them the device waits less, and less is saved."
+    )
 
 
 def fewer_launches(platform: str) -> tuple[Action, ...]:

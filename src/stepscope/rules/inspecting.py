@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import names_by_id
@@ -45,7 +46,7 @@ def about(
     """
     return Draft(
         title=title,
-        summary=f"{one.short}, {percent(one.share)} of the step: {seen}.",
+        summary=said("{kernel}, {share} of the step: {seen}.", kernel=one.short, share=percent(one.share), seen=seen),
         actions=actions,
         taken_ns=one.ns_per_step,
         confidence=confidence,

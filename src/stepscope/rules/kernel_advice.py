@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
+from stepscope.language import listing, said
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
@@ -19,10 +20,11 @@ _OPERANDS: Final = 3
 
 #: How each class of kernels is written.
 WORDS: Final = MappingProxyType({
-    "gemm": "matrix multiplications", "attention": "attention", "convolution": "convolutions",
-    "normalisation": "normalisation", "elementwise": "pointwise operations", "reduction": "reductions",
-    "embedding": "lookups", "optimizer": "the optimizer", "collective": "collectives",
-    "copy": "concatenation and layout changes", "other": "other kernels",
+    "gemm": said("matrix multiplications"), "attention": said("attention"), "convolution": said("convolutions"),
+    "normalisation": said("normalisation"), "elementwise": said("pointwise operations"),
+    "reduction": said("reductions"),
+    "embedding": said("lookups"), "optimizer": said("the optimizer"), "collective": said("collectives"),
+    "copy": said("concatenation and layout changes"), "other": said("other kernels"),
 })  # fmt: skip
 #: GEMMs of mixtures of experts: vLLM's and SGLang's Triton kernels, AITER's, CUTLASS's grouped ones.
 _EXPERTS: Final = re.compile(r"moe|matmul_ogs|experts?|grouped_?gemm", re.IGNORECASE)
@@ -117,8 +119,11 @@ _ACCESS: Final = Action(
 def operands(shapes: str) -> str:
     """` of 8 x 4,096 x 128 (3 times), 16`: the tensors among recorded inputs; empty where none can be read."""
     alike = Counter(" x ".join(f"{dim:,}" for dim in dims) for dims in tensors(shapes))
-    said = [f"{text} ({times} times)" if times > 1 else text for text, times in list(alike.items())[:_OPERANDS]]
-    return f" of {', '.join(said)}" if said else ""
+    words = [
+        said("{text} ({times} times)", text=text, times=times) if times > 1 else text
+        for text, times in list(alike.items())[:_OPERANDS]
+    ]
+    return said(" of {operands}", operands=listing(words)) if words else ""
 
 
 def advice(role: str, names: Sequence[str], told: Program, decoding: bool = False) -> tuple[Action, ...]:

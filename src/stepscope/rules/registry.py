@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from stepscope import rules
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.rules.finding import FAMILIES
 from stepscope.rules.rule import Registered
@@ -26,7 +27,12 @@ def all_rules() -> dict[str, Registered]:
         known = found.setdefault(registered.rule.code, registered)
         if known is not registered:
             raise UserError(
-                f"two rules have the code {registered.rule.code} ({known.module} and {registered.module})",
+                said(
+                    "two rules have the code {code} ({module} and {module_2})",
+                    code=registered.rule.code,
+                    module=known.module,
+                    module_2=registered.module,
+                ),
                 hint="remove the package of one of them",
             )
     order = {family: position for position, family in enumerate(FAMILIES)}
@@ -51,6 +57,12 @@ def _third_party() -> Iterator[Registered]:
             yield Registered.from_module(module, module.FAMILY)
         except Exception as error:
             raise UserError(
-                f"the rule {point.name} of {point.value} can't be loaded ({type(error).__name__}: {error})",
+                said(
+                    "the rule {name} of {value} can't be loaded ({name_2}: {error})",
+                    name=point.name,
+                    value=point.value,
+                    name_2=type(error).__name__,
+                    error=error,
+                ),
                 hint="update or remove the package it comes from",
             ) from error

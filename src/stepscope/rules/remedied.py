@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.events.change import Change
 from stepscope.model.suggest import choose
@@ -25,14 +26,20 @@ def remedied(rank: Trace, remedy: str) -> list[tuple[str, Change]]:
     """
     known = remedies.names()
     if remedy not in known:
-        raise UserError(f"no remedy is called {remedy!r}", hint=choose(remedy, known))
+        raise UserError(said("no remedy is called {remedy!r}", remedy=remedy), hint=choose(remedy, known))
     diagnosing = Diagnosing()
     diagnosing.look_at(rank)
-    found = [(f"{code} {title}", change) for code, title, change in diagnosing.changes(remedy)]
+    found: list[tuple[str, Change]] = [
+        (said("{code} {title}", code=code, title=title), change) for code, title, change in diagnosing.changes(remedy)
+    ]
     if not found:
         raise UserError(
-            f"no finding of this recording says what {remedy} would save",
-            hint=f"see the findings of `stepscope analyze`, `stepscope rules {remedy}`, or give --scale or --remove",
+            said("no finding of this recording says what {remedy} would save", remedy=remedy),
+            hint=said(
+                "see the findings of `stepscope analyze`, `stepscope rules {remedy}`, or give --scale or --remove",
+                remedy=remedy,
+            ),
         )
-    together = [("all of these", reduce(add, (change for _, change in found)))] if len(found) > 1 else []
+    together: list[tuple[str, Change]]
+    together = [(said("all of these"), reduce(add, (change for _, change in found)))] if len(found) > 1 else []
     return found + together

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 
@@ -71,7 +72,9 @@ class Settings:
             target, equals, value = assignment.partition("=")
             code, _, name = target.strip().partition(".")
             if not equals:
-                raise UserError(f"{assignment!r} sets nothing", hint="write CODE.threshold=value")
+                raise UserError(
+                    said("{assignment!r} sets nothing", assignment=assignment), hint="write CODE.threshold=value"
+                )
             changed.setdefault(code, {})[name] = _number(code, name, value.strip(), "--set")
         return replace(self, thresholds=changed)
 
@@ -100,11 +103,16 @@ def _from_file(path: Path) -> Settings:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"{path} can't be read ({error})", hint="correct or remove it") from error
+        raise UserError(
+            said("{path} can't be read ({error})", path=path, error=error), hint="correct or remove it"
+        ) from error
     table = document.get("rules", {})
     unknown = [key for key in document if key != "rules"]
     if unknown or not isinstance(table, dict):
-        raise UserError(f"{path} has no use for {unknown or 'rules'!r}", hint="settings stand below [rules]")
+        raise UserError(
+            said("{path} has no use for {unknown!r}", path=path, unknown=unknown or "rules"),
+            hint="settings stand below [rules]",
+        )
     settings = Settings()
     thresholds: dict[str, dict[str, float]] = {}
     for key, value in table.items():
@@ -117,14 +125,19 @@ def _from_file(path: Path) -> Settings:
         elif isinstance(value, dict):
             thresholds[key] = {name: _number(key, name, number, str(path)) for name, number in value.items()}
         else:
-            raise UserError(f"{path}: rules.{key} is no setting", hint="see docs/rules/README.md")
+            raise UserError(
+                said("{path}: rules.{key} is no setting", path=path, key=key), hint="see docs/rules/README.md"
+            )
     return replace(settings, thresholds=thresholds)
 
 
 def _list(value: object, key: str, path: Path) -> list[str]:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return value
-    raise UserError(f"{path}: rules.{key} is no list of names", hint=f'write {key} = ["DAT", "kernels"]')
+    raise UserError(
+        said("{path}: rules.{key} is no list of names", path=path, key=key),
+        hint=said('write {key} = ["DAT", "kernels"]', key=key),
+    )
 
 
 def _matches(registered: Registered, wanted: Iterable[str]) -> bool:
@@ -138,18 +151,20 @@ def _known(wanted: Iterable[str], where: str) -> tuple[str, ...]:
         if not any(_matches(rule, (name,)) for rule in _rules().values()):
             known = {text for rule in _rules().values() for text in (rule.rule.code, rule.rule.name, rule.family)}
             hint = choose(name, sorted(known), "`stepscope rules` lists them")
-            raise UserError(f"{where}: no rule or family is called {name!r}", hint=hint)
+            raise UserError(said("{where}: no rule or family is called {name!r}", where=where, name=name), hint=hint)
     return names
 
 
 def _number(code: str, name: str, value: Any, where: str) -> float:
     registered = _rules().get(code)
     if registered is None:
-        raise UserError(f"{where}: no rule has the code {code!r}", hint="`stepscope rules` lists them")
+        raise UserError(
+            said("{where}: no rule has the code {code!r}", where=where, code=code), hint="`stepscope rules` lists them"
+        )
     names = [threshold.name for threshold in registered.rule.thresholds]
     if name not in names:
-        has = f"it has {', '.join(names)}" if names else "it has none"
-        raise UserError(f"{where}: {code} has no threshold {name!r}", hint=has)
+        has = said("it has {names}", names=", ".join(names)) if names else said("it has none")
+        raise UserError(said("{where}: {code} has no threshold {name!r}", where=where, code=code, name=name), hint=has)
     return _float(value, f"{code}.{name}", where)
 
 
@@ -159,7 +174,9 @@ def _float(value: Any, what: str, where: str) -> float:
             raise ValueError(value)
         number = float(value)
     except (TypeError, ValueError):
-        raise UserError(f"{where}: {what} can't be {value!r}", hint="give a number") from None
+        raise UserError(
+            said("{where}: {what} can't be {value!r}", where=where, what=what, value=value), hint="give a number"
+        ) from None
     if number != number:
-        raise UserError(f"{where}: {what} can't be NaN", hint="give a number")
+        raise UserError(said("{where}: {what} can't be NaN", where=where, what=what), hint="give a number")
     return number

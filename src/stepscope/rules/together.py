@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.pricing import Priced, Together, saved_by_all
 from stepscope.rules.wording import without_steps
@@ -14,9 +15,9 @@ from stepscope.signals.shared.job import stepless
 from stepscope.signals.shared.program import program
 
 #: Remedies for the whole program, by their page, and what carrying one out is called.
-_WHOLE: Final = {"torch-compile": "Compiling the model"}
+_WHOLE: Final = {"torch-compile": said("Compiling the model")}
 #: The same in a program that is compiled already, by something else or not all of it.
-_OTHERWISE: Final = {"torch-compile": "Compiling with Inductor"}
+_OTHERWISE: Final = {"torch-compile": said("Compiling with Inductor")}
 
 
 def cured_together(found: Sequence[Priced], signals: Signals, least: float) -> list[Priced]:
@@ -48,8 +49,14 @@ def _counts(one: Priced, least: float) -> bool:
 
 
 def _told(doing: str, mine: Sequence[Priced], saved: int, signals: Signals) -> Together:
-    others = " and ".join(f"“{one.draft.title}”" for one in mine[1:])
+    others = listing((said("“{title}”", title=one.draft.title) for one in mine[1:]), " and ")
     share = percent(saved / (mine[0].step_ns or 1))
-    text = f"{doing}, before anything else, cures this and {others}: {duration(saved)} per step, {share}, in all."
+    text = said(
+        "{doing}, before anything else, cures this and {others}: {saved} per step, {share}, in all.",
+        doing=doing,
+        others=others,
+        saved=duration(saved),
+        share=share,
+    )
     codes = tuple(one.registered.rule.code for one in mine)
     return Together(saved, codes, without_steps(text) if signals.maybe(stepless) else text)

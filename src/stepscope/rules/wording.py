@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from stepscope.language import Said, counted, said
 from stepscope.signals.host.synchronisation import WaitPlace
 
+#: The wording of `without_steps`; catalogues say what it is elsewhere.
+WITHOUT_STEPS: Final = "without steps"
 #: A recording without steps has the time in which devices were in use instead.
 _WITHOUT_STEPS: Final = (
     (re.compile(r" (?:per|in each|in every|during the) step\b"), ""),
@@ -20,28 +23,32 @@ _MODULES: Final = {"cuda": "torch.cuda", "rocm": "torch.cuda", "npu": "torch.npu
 _SETTINGS: Final = {"npu": "PYTORCH_NPU_ALLOC_CONF", "rocm": "PYTORCH_HIP_ALLOC_CONF",
                     "cuda": "PYTORCH_CUDA_ALLOC_CONF"}  # fmt: skip
 #: What multiplies matrices in 16 bits, by the vendors' names for it.
-_TENSOR_CORES: Final = {"rocm": "matrix cores", "npu": "cube units", "xpu": "matrix engines"}
+_TENSOR_CORES: Final = {
+    "rocm": said("matrix cores"), "npu": said("cube units"), "xpu": said("matrix engines"),
+}  # fmt: skip
 
 
 def often(rate: float) -> str:
     """Times per step: `once per step`, `9 times per step`, `once in 2 steps`, followed by nothing."""
     if rate < 0.75:
-        return f"once in {round(1 / rate)} steps" if rate > 0 else "never"
-    number = round(rate)
-    return "once per step" if number == 1 else f"{number:,} times per step"
+        return said("once in {steps} steps", steps=round(1 / rate)) if rate > 0 else said("never")
+    return counted("once per step", "{count:,} times per step", count=round(rate))
 
 
 def without_steps(text: str) -> str:
     """A text about steps, reworded for a recording without known steps."""
+    words = str(text)
     for pattern, instead in _WITHOUT_STEPS:
-        text = pattern.sub(instead, text)
-    return text
+        words = pattern.sub(instead, words)
+    return text.reworded(WITHOUT_STEPS, words) if isinstance(text, Said) else words
 
 
 def where(places: Iterable[WaitPlace]) -> str:
     """The two places with the longest waits, as an insertion: ` (in a.py(3): f and in b.py(9): g)`."""
-    texts = list(dict.fromkeys(place.text for place in places))[:2]
-    return f" (in {' and in '.join(texts)})" if texts else ""
+    first, second = (*list(dict.fromkeys(place.text for place in places))[:2], "", "")[:2]
+    if second:
+        return said(" (in {first} and in {second})", first=first, second=second)
+    return said(" (in {first})", first=first) if first else ""
 
 
 def torch_module(platform: str) -> str:
@@ -61,7 +68,7 @@ def torch_device(platform: str) -> str:
 
 def tensor_cores(platform: str) -> str:
     """What a platform's vendor calls the units that multiply matrices; NVIDIA's name where it is not known."""
-    return _TENSOR_CORES.get(platform, "tensor cores")
+    return _TENSOR_CORES.get(platform, said("tensor cores"))
 
 
 def allocator_variable(platform: str) -> str:

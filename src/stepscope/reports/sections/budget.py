@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import PARTS, Bar, Bars, Line, Section
 from stepscope.reports.contents import Contents
@@ -51,7 +52,7 @@ def budget(report: Contents, top: int) -> Section:
             bars = _chosen(means, lambda step: _place(step, places))
     if len(bars) > 1:
         mean = _mean(steps)
-        bars.append(Bar("mean", mean.total, mean.parts))
+        bars.append(Bar(said("mean"), mean.total, mean.parts, mean=True))
     aside = _aside(steps, places) if has_steps(report) else "no steps are known"
     if atypical := left_out(report):
         aside += f" · without {plural(atypical, 'step')} not typical"

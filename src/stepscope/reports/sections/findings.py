@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Item, Line, Remedy, Section
 from stepscope.reports.contents import Contents
@@ -16,6 +17,7 @@ from stepscope.rules.finding import Finding
 from stepscope.signals.host.longest_gaps import IdleGap
 
 _TONES: Final = {"high": "error", "medium": "warning", "low": "info", "advice": "plain"}
+_FATES: Final = {"": said("advice"), "failed": said("failed"), "will fail": said("will fail")}
 #: Least number of findings shown, whatever the number of rows asked for.
 _FEW: Final = 8
 #: Smaller shares are not listed.
@@ -26,7 +28,7 @@ _WAITING: Final = 0.1
 _ALIKE: Final = 0.01
 #: The rule that says that too few steps are recorded.
 _FEW_STEPS: Final = "REC005"
-_STARTED_LATE: Final = (
+_STARTED_LATE: Final = said(
     "a recording's first collective waits for the ranks on which the profiler started last: record more steps"
 )
 
@@ -41,7 +43,7 @@ def findings(report: Contents, top: int) -> Section:
     kept = shown[: max(top, _FEW)]
     looks = is_snapshot(report)
     marked = has_steps(report)
-    per_step = " per step" if marked else ""
+    per_step = said(" per step") if marked else ""
     blocks: list[Item | Line] = [item_of(one, number, per_step, looks) for number, one in enumerate(kept, 1)]
     if looks:
         known = verdict(report)
@@ -49,42 +51,67 @@ def findings(report: Contents, top: int) -> Section:
     else:
         blocks[:0] = _verdict(diagnosis, marked)
     if len(shown) > len(kept):
-        blocks.append(Line(f"{plural(len(shown) - len(kept), 'more finding')} in the JSON report"))
+        blocks.append(
+            Line(said("{findings} in the JSON report", findings=plural(len(shown) - len(kept), "more finding")))
+        )
     hidden = len(diagnosis.findings) - len(shown)
-    of = "the step" if marked else "the time"
+    of = said("the step") if marked else said("the time")
     if hidden:
-        blocks.append(Line(f"{plural(hidden, 'finding')} below 1 % of {of} not shown", "--all shows them"))
+        blocks.append(
+            Line(
+                said("{findings} below 1 % of {of} not shown", findings=plural(hidden, "finding"), of=of),
+                "--all shows them",
+            )
+        )
     return Section("Findings", tuple(blocks), aside="" if looks else _aside(report, kept, step, marked))
 
 
 def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
     """Whether the job is healthy; if not, and no finding explains it, where its time goes."""
-    of = "the step" if marked else "the time"
-    looked = f"{plural(diagnosis.asked, 'rule')} looked"
+    of = said("the step") if marked else said("the time")
+    looked = said("{rules} looked", rules=plural(diagnosis.asked, "rule"))
     if diagnosis.healthy:
         computed = min(1 - one.lost for one in diagnosis.accounts.values())
-        text = f"the device computes for {percent(computed)} of {of}, and no rule found a saving of 1 % ({looked})"
+        text = said(
+            "the device computes for {computed} of {of}, and no rule found a saving of 1 % ({looked})",
+            computed=percent(computed),
+            of=of,
+            looked=looked,
+        )
         yield Line(text, tone="good")
         return
     one, explained = diagnosis.unexplained, diagnosis.explained
     if one is not None and one.lost >= _LEAST:
-        parts = ((one.idle, "idle"), (one.communication, "communication alone"), (one.copies, "copies alone"))
-        lost = ", ".join(f"{percent(share)} {name}" for share, name in parts if share >= _LEAST)
-        causes = ", ".join(f"{cause} {percent(share)}" for cause, share in one.causes)
+        parts = (
+            (one.idle, said("idle")), (one.communication, said("communication alone")),
+            (one.copies, said("copies alone")),
+        )  # fmt: skip
+        lost = listing(
+            said("{share} {part}", share=percent(share), part=name) for share, name in parts if share >= _LEAST
+        )
+        causes = listing(said("{cause} {share}", cause=cause, share=percent(share)) for cause, share in one.causes)
         rank = next(rank for rank, account in diagnosis.accounts.items() if account is one)
-        device = f"the device of rank {rank}" if len(diagnosis.accounts) > 1 else "the device"
-        text = f"{device} computes nothing for {percent(one.lost)} of {of} ({lost}), and "
-        text += f"the findings account for {percent(explained)} of it" if explained else "no rule explains it"
-        yield Line(f"{text} ({looked})", f"idle for: {causes}" if causes else "", "warning")
+        device = said("the device of rank {rank}", rank=rank) if len(diagnosis.accounts) > 1 else said("the device")
+        why = said("no rule explains it")
+        if explained:
+            why = said("the findings account for {explained} of it", explained=percent(explained))
+        text = said(
+            "{device} computes nothing for {share} of {of} ({parts}), and {why} ({looked})",
+            device=device, share=percent(one.lost), of=of, parts=lost, why=why, looked=looked,
+        )  # fmt: skip
+        yield Line(text, said("idle for: {causes}", causes=causes) if causes else "", "warning")
         yield from _waiting(diagnosis, of)
         if one.idle >= _LEAST and one.gaps:
-            yield Line(f"the longest gaps: {'; '.join(map(_gap, one.gaps))}", tone="info")
+            yield Line(said("the longest gaps: {gaps}", gaps=listing(map(_gap, one.gaps), "; ")), tone="info")
     elif one is not None:
-        yield Line(f"no rule found a saving of 1 % of {of} ({looked})", tone="plain")
+        yield Line(said("no rule found a saving of 1 % of {of} ({looked})", of=of, looked=looked), tone="plain")
     if one is not None and not one.known_device:
         yield Line("the device is not in the device table: its kernels were not compared with its peaks", tone="info")
     if not diagnosis.accounts and not diagnosis.shown:
-        yield Line(f"no rule found anything, but none could judge the device's time ({looked})", tone="info")
+        yield Line(
+            said("no rule found anything, but none could judge the device's time ({looked})", looked=looked),
+            tone="info",
+        )
 
 
 def _waiting(diagnosis: Diagnosis, of: str) -> Iterator[Line]:
@@ -95,18 +122,33 @@ def _waiting(diagnosis: Diagnosis, of: str) -> Iterator[Line]:
     (least, last), (most, first) = shares[0], shares[-1]
     if most < _WAITING:
         return
-    text = f"ranks wait for each other in collectives: rank {first} for {percent(most)} of {of}, "
-    text += f"rank {last}, the least, for {percent(least)}"
+    text = said(
+        "ranks wait for each other in collectives: rank {first} for {most} of {of}, rank {last}, the least, for "
+        "{least}",
+        first=first, most=percent(most), of=of, last=last, least=percent(least),
+    )  # fmt: skip
     few = any(one.code == _FEW_STEPS for one in diagnosis.shown)
     yield Line(text, _STARTED_LATE if few else "", "info")
 
 
 def _gap(gap: IdleGap) -> str:
     """`3.00 ms (4 times) after flash_fwd_kernel, before elementwise_kernel<add>`."""
-    times = f" ({gap.count:,} times)" if gap.count > 1 else ""
-    sides = ((gap.after, "after"), (gap.before, "before"))
-    where = ", ".join(f"{side} {visible(cut(name, 40))}" for name, side in sides if name)
-    return f"{duration(gap.dur_ns)}{times} {where}".strip()
+    times = said(" ({count:,} times)", count=gap.count) if gap.count > 1 else ""
+    sides = ((gap.after, _after), (gap.before, _before))
+    where = listing(side(visible(cut(name, 40))) for name, side in sides if name)
+    return (
+        said("{duration}{times} {where}", duration=duration(gap.dur_ns), times=times, where=where)
+        if where
+        else (said("{duration}{times}", duration=duration(gap.dur_ns), times=times))
+    )
+
+
+def _after(name: str) -> str:
+    return said("after {name}", name=name)
+
+
+def _before(name: str) -> str:
+    return said("before {name}", name=name)
 
 
 def _aside(report: Contents, kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:
@@ -115,10 +157,14 @@ def _aside(report: Contents, kept: tuple[Finding, ...], step: int | None, marked
         return ""
     lengths = [finding.cost_ns / finding.share for finding in priced if finding.cost_ns and finding.share]
     if marked and any(abs(length - step) > _ALIKE * step for length in lengths):
-        return "prices are estimated savings of a step of the rank that each costs most"
-    whole = f"{duration(step)} of use of the device" if report.rows("step_budget") else f"the {duration(step)} recorded"
-    what = f"a step of {duration(step)}" if marked else whole
-    return f"prices are estimated savings of {what}"
+        return said("prices are estimated savings of a step of the rank that each costs most")
+    whole = (
+        said("{step} of use of the device", step=duration(step))
+        if report.rows("step_budget")
+        else said("the {step} recorded", step=duration(step))
+    )
+    what = said("a step of {step}", step=duration(step)) if marked else whole
+    return said("prices are estimated savings of {what}", what=what)
 
 
 def item_of(finding: Finding, number: int = 0, per_step: str = "", looks: bool = False) -> Item:
@@ -130,17 +176,21 @@ def item_of(finding: Finding, number: int = 0, per_step: str = "", looks: bool =
         per_step: What to add to its price: of what it is, where that is known.
         looks: Whether the report is of a memory snapshot, whose history need not consist of steps.
     """
-    worth: str = finding.fate or "advice"
+    worth: str = _FATES[finding.fate]
     if finding.cost_ns is not None:
         worth = duration(finding.cost_ns)
         if finding.share is not None:
             share = percent(finding.share)
-            worth = f"{share} of the time" if looks else f"{worth}{per_step}, {share}"
+            worth = (
+                said("{share} of the time", share=share)
+                if looks
+                else said("{time}{per_step}, {share}", time=worth, per_step=per_step, share=share)
+            )
     elif finding.recorded_share is not None:
-        worth = f"{percent(finding.recorded_share)} of the recording"
+        worth = said("{recorded_share} of the recording", recorded_share=percent(finding.recorded_share))
     where = finding.evidence.ranks
     if len(where) > 1:
-        worth += f", {plural(len(where), 'rank')}"
+        worth = said("{worth}, {ranks}", worth=worth, ranks=plural(len(where), "rank"))
     return Item(
         number=number,
         code=finding.code,

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.program import Program
@@ -46,7 +47,7 @@ from stepscope.signals.copies.transfers import (
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.program import program
 
-_TEXT = "Keep on the device what every step uses; offload only what does not fit"
+_TEXT = said("Keep on the device what every step uses; offload only what does not fit")
 _PIPE = Action(_TEXT, before="pipe.enable_sequential_cpu_offload()", after="pipe.to(device)", page="pinned-memory")
 _SHARDS = Action(
     _TEXT,
@@ -85,9 +86,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     size, alone = found.bytes.sum() / steps, exposed // steps
     yield Draft(
         title="Copies between host and device take most of the step",
-        summary=f"{quantity(size, 'bytes')} per step are copied between host and device, exposed for "
-        f"{duration(alone)} ({percent(share(s, exposed))} of the step): there is too little other work to overlap "
-        f"them.{_rate(s, found, limits)}",
+        summary=said(
+            "{size} per step are copied between host and device, exposed for {alone} ({share} of the "
+            "step): there is too little other work to overlap them.{rate}",
+            size=quantity(size, "bytes"),
+            alone=duration(alone),
+            share=percent(share(s, exposed)),
+            rate=_rate(s, found, limits),
+        ),
         actions=(_keeping(s(program)), _SMALLER, *_elsewhere(found), *_link(s, found, limits)),
         change=Change(device=(Scaled(found.event, 0.0),)),
         most_ns=alone,
@@ -103,11 +109,16 @@ def _rate(s: Signals, found: CopyTransfers, limits: Limits) -> str:
     own, link = large_rate(found), s.maybe(link_rate)
     if own is None:
         return ""
-    said = f" They run at {quantity(own, 'bytes/s')}"
+    words = said(" They run at {own}", own=quantity(own, "bytes/s"))
     if link is None:
-        return f"{said}."
-    slow = ". A hypothesis: fewer lanes, or a link that is shared" if _slow(found, own, link, limits) else ""
-    return f"{said}, where the device's link carries up to {quantity(link, 'bytes/s')}{slow}."
+        return said("{words}.", words=words)
+    slow = said(". A hypothesis: fewer lanes, or a link that is shared") if _slow(found, own, link, limits) else ""
+    return said(
+        "{words}, where the device's link carries up to {link}{slow}.",
+        words=words,
+        link=quantity(link, "bytes/s"),
+        slow=slow,
+    )
 
 
 def _link(s: Signals, found: CopyTransfers, limits: Limits) -> tuple[Action, ...]:

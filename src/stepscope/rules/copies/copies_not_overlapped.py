@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change
 from stepscope.rules import native
@@ -46,8 +47,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     taken, alone = (duration(ns // steps) for ns in (int(found.dur.sum()), exposed))
     yield Draft(
         title="Copies are not overlapped with compute",
-        summary=f"Exposed copies: {alone} of each step ({percent(share(s, exposed))}) are copies between host and "
-        f"device that nothing overlaps, of {taken} and {quantity(found.bytes.sum() / steps, 'bytes')} in all.",
+        summary=said(
+            "Exposed copies: {alone} of each step ({share}) are copies between host and device that "
+            "nothing overlaps, of {taken} and {bytes} in all.",
+            alone=alone,
+            share=percent(share(s, exposed)),
+            taken=taken,
+            bytes=quantity(found.bytes.sum() / steps, "bytes"),
+        ),
         actions=(_ahead(s(platform)),),
         change=Change(overlapped=found.event),
         most_ns=exposed // steps,

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -71,12 +72,22 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     size = quantity(found.bytes.sum() / steps, "bytes")
     name, number = Counter(copying_operators(s, found)).most_common(1)[0]
-    by = f", {'all' if number == found.event.size else f'{number / steps:,.0f}'} of them by {name}"
+    by = said(
+        ", {number} of them by {name}",
+        number=said("all") if number == found.event.size else f"{number / steps:,.0f}",
+        name=name,
+    )
     yield Draft(
         title="Tensors are copied within the device",
-        summary=f"{plural(round(found.event.size / steps), 'copy', 'copies')} per step move {size} from one place of "
-        f"the device's memory to another{by}: {duration(alone // steps)} of each step ({percent(share(s, alone))}) "
-        "in which the device does nothing else.",
+        summary=said(
+            "{copies} per step move {size} from one place of the device's memory to another{by}: {alone} "
+            "of each step ({share}) in which the device does nothing else.",
+            copies=plural(round(found.event.size / steps), "copy", "copies"),
+            size=size,
+            by=by,
+            alone=duration(alone // steps),
+            share=percent(share(s, alone)),
+        ),
         actions=(_GRAPH, _BUCKETS, _IN_PLACE),
         change=Change(device=(Scaled(found.event, 0.0),)),
         most_ns=alone // steps,

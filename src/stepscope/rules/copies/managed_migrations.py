@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said, sentences
 from stepscope.model.amounts import duration, plural, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -82,7 +83,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     saved = int(found.saved.sum()) + found.alone_saved
     if share(s, saved) < limits["min_share"]:
         return
-    said = [
+    words = [
         *([_stalled(found)] if share(s, int(found.saved.sum())) >= limits["min_share"] else []),
         *([_alone(found)] if share(s, found.alone_saved) >= limits["min_share"] else []),
     ]
@@ -90,7 +91,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Managed memory migrates while kernels run"
         if found.saved.sum() >= found.alone_saved
         else "Managed memory migrates between host and device",
-        summary=" ".join(said or [_stalled(found), _alone(found)]),
+        summary=sentences(words or [_stalled(found), _alone(found)]),
         actions=_ACTIONS,
         # The graph has migrations on a queue of their own, which shorter kernels would wait for all the same.
         cost_ns=saved // found.steps,
@@ -104,13 +105,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _stalled(found: Migrations) -> str:
     """What kernels wait for."""
     kernels = max(found.kernels.size // found.steps, 1)
-    return (
-        f"{quantity(found.bytes / found.steps, 'bytes')} per step move to the device in "
-        f"{plural(max(found.number // found.steps, 1), 'migration')} while "
-        f"{plural(kernels, 'kernel')} that {'touches' if kernels == 1 else 'touch'} them "
-        f"{'waits' if kernels == 1 else 'wait'}: {duration(int(found.stalled.sum()) // found.steps)} "
-        f"of each step, where one copy would take "
-        f"{duration(int((found.stalled - found.saved).sum()) // found.steps)}{_back(found)}."
+    return said(
+        "{bytes} per step move to the device in {migrations} while {kernels} that {en_touches} them "
+        "{en_waits}: {stalled} of each step, where one copy would take {stalled_2}{back}.",
+        bytes=quantity(found.bytes / found.steps, "bytes"),
+        migrations=plural(max(found.number // found.steps, 1), "migration"),
+        kernels=plural(kernels, "kernel"),
+        en_touches="touches" if kernels == 1 else "touch",
+        en_waits="waits" if kernels == 1 else "wait",
+        stalled=duration(int(found.stalled.sum()) // found.steps),
+        stalled_2=duration(int((found.stalled - found.saved).sum()) // found.steps),
+        back=_back(found),
     )
 
 
@@ -118,19 +123,24 @@ def _alone(found: Migrations) -> str:
     """What moves while devices compute nothing."""
     once = found.alone - found.alone_saved
     instead = (
-        f", where one copy would take {duration(once // found.steps)}"
+        said(", where one copy would take {once}", once=duration(once // found.steps))
         if once
-        else ": pages that only one side uses need not move"
+        else said(": pages that only one side uses need not move")
     )
-    return (
-        f"{quantity(found.alone_bytes / found.steps, 'bytes')} per step move between host and device in "
-        f"{plural(max(found.alone_number // found.steps, 1), 'migration')} while the device computes nothing, for "
-        f"{duration(found.alone // found.steps)} of each step{instead}."
+    return said(
+        "{alone_bytes} per step move between host and device in {migrations} while the device "
+        "computes nothing, for {alone} of each step{instead}.",
+        alone_bytes=quantity(found.alone_bytes / found.steps, "bytes"),
+        migrations=plural(max(found.alone_number // found.steps, 1), "migration"),
+        alone=duration(found.alone // found.steps),
+        instead=instead,
     )
 
 
 def _back(found: Migrations) -> str:
-    return f"; {quantity(found.back / found.steps, 'bytes')} move back to the host" if found.back else ""
+    return (
+        said("; {back} move back to the host", back=quantity(found.back / found.steps, "bytes")) if found.back else ""
+    )
 
 
 RULE = Rule(

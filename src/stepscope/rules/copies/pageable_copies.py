@@ -30,6 +30,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, plural, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, scaled_each
@@ -80,16 +81,32 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     known = bool((found.launch >= 0).any())
     alone = s.maybe(pageable_exposed_ns) or 0
     kept = (
-        f" What stays on the device need not be copied at all: that would save up to {duration(alone // steps)}."
+        said(
+            " What stays on the device need not be copied at all: that would save up to {alone}.",
+            alone=duration(alone // steps),
+        )
         if share(s, alone) >= _MOSTLY
         else ""
     )
-    waits = f", and the host waits {duration(found.blocked_ns // steps)} for {them}" if known else ""
+    waits = (
+        said(", and the host waits {blocked} for {en_them}", blocked=duration(found.blocked_ns // steps), en_them=them)
+        if known
+        else ""
+    )
     yield Draft(
         title="Copies use pageable memory",
-        summary=f"{plural(number, 'copy', 'copies')} per step, {quantity(size / steps, 'bytes')} in all, "
-        f"{'goes' if number == 1 else 'go'} through the driver's staging buffer at {rate}{waits}. From page-locked "
-        f"memory {'it' if number == 1 else 'they'} should reach {pinned}.{kept}",
+        summary=said(
+            "{copies} per step, {size} in all, {en_goes} through the driver's staging buffer at "
+            "{rate}{waits}. From page-locked memory {en_it} should reach {pinned}.{kept}",
+            copies=plural(number, "copy", "copies"),
+            size=quantity(size / steps, "bytes"),
+            en_goes="goes" if number == 1 else "go",
+            rate=rate,
+            waits=waits,
+            en_it="it" if number == 1 else "they",
+            pinned=pinned,
+            kept=kept,
+        ),
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
         # Whoever asks for a result waits for it, from whatever memory.
         change=Change(device=scaled_each(found.event, factors), unblocked=found.where(~found.to(DTOH)).held),
@@ -98,10 +115,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.longest,
         rows=({"table": "copies", "where": {"src_kind": "pageable"}},),
         numbers={
-            "copies": found.event.size, "bytes": size, "share": round(cost, 4),
+            "copies": found.event.size,
+            "bytes": size,
+            "share": round(cost, 4),
             "min_share": limits["min_share"],
         },
-    )  # fmt: skip
+    )
 
 
 def _most(found: CopyTransfers, factors: NDArray[np.float64]) -> int:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
@@ -57,9 +58,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     gone = (Scaled(found.event, 0.0),)
     yield Draft(
         title="Messages go through the host's memory" if messages else "Data go to the host and come back",
-        summary=f"{often(pairs).capitalize()}, data are copied to the host and as many bytes back, "
-        f"{quantity(found.bytes.sum() / 2 / steps, 'bytes')} each way; the copies take "
-        f"{duration(int(found.dur.sum()) // steps)}, and the host waits {duration(found.blocked_ns // steps)}.",
+        summary=said(
+            "{often}, data are copied to the host and as many bytes back, {bytes} each way; the copies "
+            "take {dur}, and the host waits {blocked}.",
+            often=often(pairs).capitalize(),
+            bytes=quantity(found.bytes.sum() / 2 / steps, "bytes"),
+            dur=duration(int(found.dur.sum()) // steps),
+            blocked=duration(found.blocked_ns // steps),
+        ),
         actions=native.MESSAGES if messages else (_STAY,),
         change=Change(device=gone) if messages else Change(device=gone, unblocked=found.held),
         # What others send is waited for all the same.

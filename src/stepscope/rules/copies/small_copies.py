@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
@@ -43,9 +44,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     most = (found.host_ns + int(gone.dur.sum())) // steps
     yield Draft(
         title="Many small copies",
-        summary=f"{found.per_step:,.0f} copies per step to the device carry {size} in all; the host waits "
-        f"{duration(every.blocked_ns // steps)} for them. One copy instead of all would save up to {duration(most)} "
-        "of host and device time.",
+        summary=said(
+            "{per_step:,.0f} copies per step to the device carry {size} in all; the host waits {blocked} "
+            "for them. One copy instead of all would save up to {most} of host and device time.",
+            per_step=found.per_step,
+            size=size,
+            blocked=duration(every.blocked_ns // steps),
+            most=duration(most),
+        ),
         actions=_actions(torch_device(s(platform))),
         change=Change(device=(Scaled(gone.event, 0.0),), host=(Scaled(found.calls, 0.0),), unblocked=gone.held),
         most_ns=most,

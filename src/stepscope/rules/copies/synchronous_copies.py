@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, plural, quantity
 from stepscope.model.events.change import Change
 from stepscope.rules import native
@@ -59,8 +60,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     size = quantity(found.bytes.sum() / steps, "bytes")
     yield Draft(
         title="Copies are synchronous",
-        summary=f"{plural(number, 'copy', 'copies')} per step, {size} in all, {'uses' if number == 1 else 'use'} "
-        f"synchronous calls; the host waits {duration(found.blocked_ns // steps)} in them.",
+        summary=said(
+            "{copies} per step, {size} in all, {en_uses} synchronous calls; the host waits {blocked} in them.",
+            copies=plural(number, "copy", "copies"),
+            size=size,
+            en_uses="uses" if number == 1 else "use",
+            blocked=duration(found.blocked_ns // steps),
+        ),
         actions=(
             Action("Copy asynchronously on a stream", before=before, after=after, page="pinned-memory"),
             _TENSORS,

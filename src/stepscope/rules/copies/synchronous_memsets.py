@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, plural
 from stepscope.model.events.change import Change
 from stepscope.rules.finding import Action
@@ -48,8 +49,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     number = max(found.event.size // steps, 1)
     yield Draft(
         title="Memsets are synchronous",
-        summary=f"{plural(number, 'memset')} of page-locked or managed memory per step "
-        f"{'blocks' if number == 1 else 'block'} the host for {duration(found.blocked_ns // steps)}.",
+        summary=said(
+            "{memsets} of page-locked or managed memory per step {en_blocks} the host for {blocked}.",
+            memsets=plural(number, "memset"),
+            en_blocks="blocks" if number == 1 else "block",
+            blocked=duration(found.blocked_ns // steps),
+        ),
         actions=(_ASYNC,),
         change=Change(unblocked=found.held),
         events=found.longest,

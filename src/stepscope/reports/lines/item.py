@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rich.console import Console
+from rich.cells import cell_len
 from rich.text import Text
 
+from stepscope.language import listing, said, told
 from stepscope.reports.blocks import Item, Remedy
+from stepscope.reports.lines.wrapping import wrapped
 from stepscope.reports.text import cut
 
 _STYLES: Final = {"error": "bold red", "warning": "bold yellow", "info": "bold", "plain": "bold cyan"}
@@ -17,7 +19,6 @@ _REMEDIES: Final = 2
 _INDENT: Final = 4
 #: Characters of a title that must be seen on the line of the price.
 _TITLE: Final = 24
-_WRAPPER: Final = Console(width=80)
 
 
 def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
@@ -27,9 +28,10 @@ def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
     for number, remedy in enumerate(item.remedies[:_REMEDIES]):
         lines += _remedy(remedy, width, ascii_only, with_code=number == 0)
     if item.inspect:
-        lines += _wrapped(Text.assemble(("look inside: ", "dim"), item.inspect), width, _INDENT)
+        lines += _wrapped(Text.assemble((told(said("look inside: ")), "dim"), item.inspect), width, _INDENT)
     if item.also:
-        lines += _wrapped(Text("also explains: " + "; ".join(item.also), style="dim"), width, _INDENT)
+        also = told(said("also explains: {findings}", findings=listing(item.also, "; ")))
+        lines += _wrapped(Text(also, style="dim"), width, _INDENT)
     pages = dict.fromkeys(remedy.page for remedy in item.remedies[:_REMEDIES] if remedy.page)
     more = " · ".join(f"stepscope rules {name}" for name in (item.code, *pages))
     return [*lines, *_wrapped(Text(more, style="dim"), width, _INDENT)]
@@ -37,8 +39,8 @@ def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
 
 def _headline(item: Item, width: int) -> list[Text]:
     """Number, title, code and price; the latter two on a line of their own where there is little room."""
-    room = width - _INDENT - len(item.worth) - len(item.code) - 4
-    below = room < min(len(item.title), _TITLE)
+    room = width - _INDENT - cell_len(item.worth) - len(item.code) - 4
+    below = room < min(cell_len(item.title), _TITLE)
     title = cut(item.title, width - _INDENT if below else room)
     text = Text(f"{item.number:>2}  ", style="dim")
     text.append(title, style=_STYLES[item.tone])
@@ -47,7 +49,7 @@ def _headline(item: Item, width: int) -> list[Text]:
     rest.append(item.worth, style="bold")
     if below:
         return [text, *_wrapped(rest, width, _INDENT)]
-    text.append(" " * (room - len(title) + 2))
+    text.append(" " * (room - cell_len(title) + 2))
     text.append_text(rest)
     return [text]
 
@@ -63,8 +65,7 @@ def _remedy(remedy: Remedy, width: int, ascii_only: bool, *, with_code: bool) ->
 
 
 def _wrapped(text: Text, width: int, indent: int) -> list[Text]:
-    lines = list(text.wrap(_WRAPPER, max(20, width - indent)))
+    lines = wrapped(text, max(20, width - indent))
     for line in lines:
-        line.rstrip()
         line.pad_left(indent)
     return lines

@@ -8,6 +8,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from stepscope.language import listing, said, told
 from stepscope.reports.blocks import Grid
 
 #: The first column gets what is left, but never less than this; columns are left out before.
@@ -34,11 +35,15 @@ def grid_lines(grid: Grid, width: int, ascii_only: bool) -> list[Text]:
         lines.append(text)
     left_out = [heading.text for i, heading in enumerate(grid.headings) if i not in kept and not heading.bar]
     if grid.whole and left_out:
-        lines.append(Text(f" not shown for lack of room: {', '.join(left_out)}", style="dim"))
+        names = said(" not shown for lack of room: {columns}", columns=listing(left_out))
+        lines.append(Text(told(names), style="dim"))
     if grid.hidden:
-        where = f": --table {grid.table}" if not grid.whole else ": --top N, or --json FILE for all"
         dots = "..." if ascii_only else "…"
-        lines.append(Text(f" {dots} {grid.hidden:,} more{where}", style="dim"))
+        if grid.whole:
+            more: str = said(" {dots} {rows:,} more: --top N, or --json FILE for all", dots=dots, rows=grid.hidden)
+        else:
+            more = said(" {dots} {rows:,} more: --table {table}", dots=dots, rows=grid.hidden, table=grid.table)
+        lines.append(Text(told(more), style="dim"))
     return lines
 
 
@@ -66,7 +71,8 @@ def _head(grid: Grid, kept: Sequence[int], widths: Sequence[int]) -> Text:
     for i in kept:
         heading = grid.headings[i]
         title = grid.caption if i == 0 and grid.caption else heading.text
-        cell = set_cell_size(title, widths[i]) if not heading.number else title.rjust(widths[i])
+        right = heading.number
+        cell = " " * (widths[i] - cell_len(title)) + title if right else set_cell_size(title, widths[i])
         text.append(("" if i == 0 else "  ") + cell, style="bold" if i == 0 and grid.caption else "dim")
     text.rstrip()
     return text

@@ -1,0 +1,96 @@
+"""Texts that come back from files, recognised by the patterns of a catalogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from string import Formatter
+
+from stepscope.language.catalogue import catalogue_of
+from stepscope.language.said import Said
+
+
+class AsWritten(str):
+    """A value as it was once written: any format leaves it as it is."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    one: str
+    many: str
+    several: bool
+    fixed: tuple[str, ...]
+    regex: re.Pattern[str]
+    plain: frozenset[str]
+
+    @property
+    def weight(self) -> int:
+        return sum(map(len, self.fixed))
+
+
+class Patterns:
+    """Patterns of English texts, those with most fixed words first."""
+
+    def __init__(self, known: Iterable[tuple[str, str]]) -> None:
+        made = []
+        for one, many in known:
+            made.append(_pattern(one, many, False))
+            if many:
+                made.append(_pattern(many, one, True))
+        self._constants = {one.one: one for one in made if not one.regex.groups}
+        self._patterns = sorted((one for one in made if one.regex.groups and one.weight), key=lambda one: -one.weight)
+
+    def recalled(self, text: str, depth: int = 0) -> str:
+        """The text as `Said`; itself where it fits no pattern. Values are tried in turn."""
+        if constant := self._constants.get(text):
+            return _said(constant, {})
+        for pattern in self._patterns:
+            if all(part in text for part in pattern.fixed) and (match := pattern.regex.fullmatch(text)):
+                values = {
+                    name: self._value(value, name in pattern.plain or depth > 1, depth)
+                    for name, value in match.groupdict().items()
+                }
+                return _said(pattern, values)
+        return text
+
+    def _value(self, value: str, plain: bool, depth: int) -> str:
+        # A single word may as well be a name of the recording.
+        found = value if plain or " " not in value else self.recalled(value, depth + 1)
+        return found if isinstance(found, Said) else AsWritten(value)
+
+
+@cache
+def patterns_of(language: str) -> Patterns:
+    """The patterns of a language's catalogue."""
+    messages = catalogue_of(language).messages
+    return Patterns((text, message.many) for (context, text), message in messages.items() if not context)
+
+
+def _said(pattern: _Known, values: dict[str, str]) -> Said:
+    one, many = (pattern.many, pattern.one) if pattern.several else (pattern.one, pattern.many)
+    return Said(one, values, many, 2 if pattern.several else 1)
+
+
+def _pattern(one: str, many: str, several: bool) -> _Known:
+    fixed, regex, plain, seen = [], "", set(), set()
+    for literal, name, spec, conversion in Formatter().parse(one):
+        if literal:
+            fixed.append(literal)
+            regex += re.escape(literal)
+        if name is None:
+            continue
+        if spec or conversion:
+            plain.add(name)
+        regex += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
+        seen.add(name)
+    return _Known(one, many, several, tuple(fixed), re.compile(regex, re.DOTALL), frozenset(plain))

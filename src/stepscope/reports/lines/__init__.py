@@ -1,0 +1,1 @@
+"""Parts of a page as lines of text that fit a width."""

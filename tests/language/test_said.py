@@ -1,0 +1,154 @@
+"""Texts that remember what they were made of."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+import pytest
+
+from stepscope.language import Said, counted, listing, said, sentences, told
+from stepscope.language.catalogue import Catalogue
+from stepscope.language.po import read
+from stepscope.language.recall import Patterns
+
+CHINESE = Catalogue(
+    read(
+        """\
+msgid "{calls:,} collectives carry {size}."
+msgstr "{calls:,} 次集合通信传输 {size}。"
+
+msgid "{count:,} step"
+msgid_plural "{count:,} steps"
+msgstr[0] "{count:,} 步"
+
+msgid "It takes {steps}."
+msgstr "需要 {steps}。"
+
+msgctxt "separator"
+msgid " "
+msgstr "∅"
+
+msgctxt "separator"
+msgid ", "
+msgstr "、"
+
+msgctxt "separator"
+msgid " and "
+msgstr "和"
+
+msgctxt "wording: without steps"
+msgid "每步 "
+msgstr "∅"
+
+msgid "{size} per step"
+msgstr "每步 {size}"
+"""
+    )
+)
+
+
+def chinese(text: str) -> str:
+    assert isinstance(text, Said)
+    return text.in_words_of(CHINESE)
+
+
+def test_it_is_the_english_text() -> None:
+    text = said("{calls:,} collectives carry {size}.", calls=1234, size="5.00 MiB")
+    assert text == "1,234 collectives carry 5.00 MiB."
+    assert (len(text), hash(text), json.dumps(text)) == (33, hash(str(text)), '"1,234 collectives carry 5.00 MiB."')
+    assert pa.array([text]).to_pylist() == [str(text)]
+    assert type(str(text)) is str
+
+
+def test_it_is_told_by_the_pattern_with_its_formats() -> None:
+    assert (
+        chinese(said("{calls:,} collectives carry {size}.", calls=1234, size="5.00 MiB"))
+        == "1,234 次集合通信传输 5.00 MiB。"
+    )
+
+
+@pytest.mark.parametrize(("number", "english", "other"), [(1, "1 step", "1 步"), (1000, "1,000 steps", "1,000 步")])
+def test_the_count_decides_between_forms(number: int, english: str, other: str) -> None:
+    text = counted("{count:,} step", "{count:,} steps", count=number)
+    assert (text, chinese(text)) == (english, other)
+
+
+def test_values_that_were_said_are_told_too() -> None:
+    text = said("It takes {steps}.", steps=counted("{count:,} step", "{count:,} steps", count=2))
+    assert (text, chinese(text)) == ("It takes 2 steps.", "需要 2 步。")
+
+
+def test_what_has_no_translation_stays_english() -> None:
+    assert chinese(said("{name} is new", name="x")) == "x is new"
+
+
+def test_texts_are_put_together() -> None:
+    one = said("It takes {steps}.", steps="4")
+    assert sentences((one, "", "gemm")) == "It takes 4. gemm"
+    assert chinese(sentences((one, "", one))) == "需要 4。需要 4。"
+    assert listing(("a", "b", "c"), last=" and ") == "a, b and c"
+    assert chinese(listing((said("a"), "b", "c"), last=" and ")) == "a、b和c"
+    assert chinese("so: " + one + "!") == "so: 需要 4。!"
+    assert "so: " + one + "!" == "so: It takes 4.!"
+    assert sentences(("a", "b")) == "a b"
+
+
+def test_values_are_changed_without_losing_the_pattern() -> None:
+    inner = said("It takes {steps}.", steps="\x1b")
+    text = sentences((said("It takes {steps}.", steps=inner), "\x1b")).each(lambda text: text.replace("\x1b", "?"))  # type: ignore[attr-defined]
+    assert (text, chinese(text)) == ("It takes It takes ?.. ?", "需要 需要 ?。。?")
+
+
+def test_it_is_reworded_in_both_languages() -> None:
+    text = said("{size} per step", size="3 MiB")
+    without = text.reworded("without steps", text.removesuffix(" per step"))
+    assert (without, chinese(without)) == ("3 MiB", "3 MiB")
+    assert text.reworded("without steps", text) is text
+    assert said("a {x}", x=1).capitalize() == "A 1"
+
+
+@dataclass(frozen=True)
+class Holding:
+    text: str
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        said("It takes {steps}.", steps=counted("{count:,} step", "{count:,} steps", count=2)),
+        sentences((said("It takes {steps}.", steps=3), "gemm")),
+        said("{size} per step", size="3").reworded("without steps", "3"),
+    ],
+)
+def test_copies_and_other_processes_lose_nothing(text: str) -> None:
+    for same in (pickle.loads(pickle.dumps(text)), copy.deepcopy(text), copy.copy(text), asdict(Holding(text))["text"]):
+        assert (same, chinese(same)) == (text, chinese(text))
+
+
+def test_texts_come_back_from_files_by_the_pattern_that_fits_closest() -> None:
+    known = Patterns(
+        [
+            ("{name}: {what}", ""),
+            ("{name}: {count:,} events lost", ""),
+            ("{count:,} step", "{count:,} steps"),
+            ("it ended early", ""),
+        ]
+    )
+    text = known.recalled("rank 3: 1,200 events lost")
+    assert isinstance(text, Said)
+    assert (text.pattern, text.values) == ("{name}: {count:,} events lost", {"name": "rank 3", "count": "1,200"})
+    assert text == "rank 3: 1,200 events lost"
+    assert known.recalled("12 steps").many == "{count:,} steps"  # type: ignore[attr-defined]
+    assert known.recalled("it ended early").pattern == "it ended early"  # type: ignore[attr-defined]
+    inside = known.recalled("file: it ended early")
+    assert inside.values["what"].pattern == "it ended early"  # type: ignore[attr-defined]
+    assert type(known.recalled("gemm_kernel")) is str
+
+
+def test_english_is_what_the_code_says() -> None:
+    assert told(said("It takes {steps}.", steps=3), "en") == "It takes 3."
+    assert type(told(said("x"), "en")) is str
