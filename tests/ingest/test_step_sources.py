@@ -100,6 +100,23 @@ def test_rounds_of_annotations_are_steps(names: tuple[str, ...], number: int, so
     assert source == "whole" or [row[1] for row in rows] == [i * 200 * US for i in range(number)]
 
 
+@pytest.mark.parametrize(("others", "source", "length"), [(3, "round 0", 13_000), (2, "generate", 10_000)])
+def test_a_part_with_nearly_all_launches_is_a_step_only_if_it_takes_most_of_the_time(
+    others: int, source: str, length: int
+) -> None:
+    f = Facts()
+    period = 10_000 + 1_000 * others
+    for start in range(0, 4 * period, period):
+        f.host("annotation", "generate", start, 10_000)
+        for launch in range(20):
+            f.kernel("decode", start + 400 * launch + 50, 90, launch=(start + 400 * launch, 10))
+        f.host("annotation", "score", start + 10_000, 1_000 * (others - 1))
+        f.host("annotation", "update", start + period - 1_000, 1_000)
+        f.kernel("gemm", start + period - 900, 800, launch=(start + period - 950, 10))
+    found = f.trace().rows("SELECT name, dur FROM steps ORDER BY ts LIMIT 1")
+    assert (found[0]["name"], found[0]["dur"]) == (source, length)
+
+
 def test_what_comes_after_the_last_round_shows_that_they_are_parts() -> None:
     f = Facts()
     rounds(f, 4, ("encode", "rank", "pick"), tail=40)

@@ -82,6 +82,17 @@ def test_ranges_tell_where_there_are_no_stacks_and_calls_where_there_are_no_rang
     assert (doing().name, doing().parts) == ("", ())
 
 
+@pytest.mark.parametrize(("known", "name"), [(30, "generate"), (90, "reward.py(4): verify")])
+def test_ranges_tell_the_rest_where_functions_are_recorded_in_a_part_of_it(known: int, name: str) -> None:
+    found = doing(
+        ("annotation", "generate", 1, 99 - known),
+        ("annotation", "reward", 100 - known, known),
+        ("python", "reward.py(4): verify", 100 - known, known),
+    )
+    assert found.name == name
+    assert ("reward.py(4): verify", pytest.approx(known / 100, abs=0.01)) in (*found.parts, *found.beside)
+
+
 def test_samples_name_the_function_of_a_thread_that_runs() -> None:
     stacks = ("libm.so;assemble;solve;main;_start",) * 60 + ("solve;main;_start",) * 30
     found = between(("other", "write", 3, 2), samples=stacks)(own_work)

@@ -81,6 +81,11 @@ class Doing:
     beside: tuple[tuple[str, float], ...] = ()
 
     @property
+    def told(self) -> float:
+        """The share of all that time for which a name is known."""
+        return sum(share for _, share in (*self.parts, *self.beside))
+
+    @property
     def fetches(self) -> bool:
         """Whether most of it that has a name reads checkpoints or files, or downloads."""
         every = (*self.parts, *self.beside)
@@ -128,7 +133,13 @@ def told(s: Signals, found: Intervals) -> Doing:
     """Functions, ranges or calls that the main thread is in during these stretches."""
     for categories in _NAMED:
         doing = _told(s, found, categories)
-        if doing.name or doing.parts:
+        if doing.name or doing.told >= _MOST:
+            return doing
+        # Functions that are recorded in a part of it leave the rest to the ranges around them.
+        wider = _told(s, found, (*categories, "annotation"))
+        if wider.told > doing.told:
+            return wider
+        if doing.parts:
             return doing
     seen = sampled(s.trace, found, _main(s)) if found.total else Sampled()
     by_samples = Doing(found, seen.name, seen.parts, bool(_INPUT.search(seen.name)))

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.ingest.derive.steps.rounds import ROUNDS, round_steps
 from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.model.intervals import Times
 from stepscope.model.serving_names import served
@@ -38,6 +39,8 @@ _NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d{
 #: Least share of launches inside annotations: of those named as steps, and of others.
 _NAMED_COVER: Final = 0.5
 _UNNAMED_COVER: Final = 0.9
+#: A range that is not named as a step is one where it takes so much of the rounds that it recurs in.
+_MOST_OF_ROUND: Final = 0.8
 #: Nested candidates within this share of each other's cover are equal: the outer one is taken.
 _ABOUT: Final = 0.1
 
@@ -93,10 +96,22 @@ def annotated_steps(staging: Staging) -> list[HostStep]:
     chosen = _choose([candidate for candidate in found if candidate is not None])
     if chosen is None:
         return []
+    if chosen.rank and (rounds := _rounds_around(staging, chosen)):
+        return rounds
     numbers = _numbers(chosen.names)
     lengths = (chosen.ends - chosen.starts).tolist()
     columns = zip(chosen.names, numbers, chosen.starts.tolist(), lengths, strict=True)
     return [HostStep(*values) for values in columns]
+
+
+def _rounds_around(staging: Staging, chosen: Candidate) -> list[HostStep]:
+    """Rounds of several parts of which the annotation is one, as in generating, scoring and updating; empty if none."""
+    rounds = round_steps(staging)
+    inside = int((chosen.ends - chosen.starts).sum())
+    if len(rounds) != chosen.starts.size or inside >= _MOST_OF_ROUND * sum(step.dur for step in rounds):
+        return []
+    staging.observe("steps-found", "info", len(rounds), *ROUNDS)
+    return rounds
 
 
 def _passes_alike(rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

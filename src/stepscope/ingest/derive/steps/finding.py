@@ -12,7 +12,7 @@ from stepscope.ingest.derive.steps.parts import steps_of_parts
 from stepscope.ingest.derive.steps.passes import network_passes, passes_of
 from stepscope.ingest.derive.steps.recorded import recorded_steps
 from stepscope.ingest.derive.steps.requests import request_steps
-from stepscope.ingest.derive.steps.rounds import round_steps
+from stepscope.ingest.derive.steps.rounds import ROUNDS, round_steps
 from stepscope.ingest.derive.steps.sequences import inferred_steps, may_repeat
 from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.ingest.derive.steps.use import in_use
@@ -38,10 +38,7 @@ SOURCES: Final = (
         "steps reach from the end of one step of the optimizer to that of the next, since none are marked",
         "what is done between two of them counts as one step",
     )),
-    ("annotation", round_steps, "annotation", (
-        "steps are the rounds in which annotations come again, since none are marked",
-        "what is done between two rounds belongs to the first",
-    )),
+    ("annotation", round_steps, "annotation", ROUNDS),
     ("requests", request_steps, "annotation", (
         "requests overlap on several threads: each counts from its start to the start of the next",
         "lengths are those of one request among others, and no latencies",

@@ -19,6 +19,11 @@ from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
+#: What is said of such steps, and what it means.
+ROUNDS: Final = (
+    "steps are the rounds in which annotations come again, since none are marked",
+    "what is done between two rounds belongs to the first",
+)
 #: Least number of rounds; two are enough if their parts are named as those of a training step.
 _FEWEST: Final = 3
 _TRAINING: Final = (re.compile(r"forward|fwd", re.I), re.compile(r"backward|bwd|optim", re.I))
