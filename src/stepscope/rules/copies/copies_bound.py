@@ -155,5 +155,5 @@ RULE = Rule(
         Threshold("min_rate", 0.5, "share", "Copies from page-locked memory come to about 80 % of a link's rate."),
     ),
     check=check,
-    symptom_of=("CPY001", "CPY002", "CPY005"),
+    symptom_of=("CPY001", "CPY002", "CPY005", "CPY010"),
 )

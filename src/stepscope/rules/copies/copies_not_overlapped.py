@@ -86,5 +86,5 @@ RULE = Rule(
     ),
     check=check,
     elsewhere=native.OVERLAPPING,
-    symptom_of=("CPY001", "CPY002", "CPY007"),
+    symptom_of=("CPY001", "CPY002", "CPY007", "CPY010"),
 )  # fmt: skip

@@ -172,4 +172,5 @@ RULE = Rule(
     ),
     check=check,
     elsewhere=native.FASTER_COPIES,
+    symptom_of=("CPY010",),
 )  # fmt: skip

@@ -90,4 +90,5 @@ RULE = Rule(
     ),
     check=check,
     elsewhere=native.OVERLAPPING,
+    symptom_of=("CPY010",),
 )  # fmt: skip

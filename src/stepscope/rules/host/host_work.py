@@ -42,6 +42,7 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.copies.weight_loading import loaded
 from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.own_work import Doing, before_new_kernels, own_work, own_work_share
 from stepscope.signals.host.profiler_cost import own_late_share
@@ -140,7 +141,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ranges=longest(found.found),
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
         numbers={own_work_share.name: share, **limits},
+        apart_from=() if _while_loading(s, found) else ("CPY010",),
     )
+
+
+def _while_loading(s: Signals, found: Doing) -> bool:
+    """Whether most of it lies between the copies of a model that is loaded."""
+    copies = s.whole.maybe(loaded)
+    return copies is not None and 2 * found.found.clip(copies.start, copies.end).total > found.found.total
 
 
 def _may_compile(s: Signals, longest_ns: int) -> bool:
@@ -175,5 +183,6 @@ def where(found: Doing) -> str:
 
 
 RULE = Rule("HST013", "host-work", thresholds=(MIN_SHARE,), check=check, symptom_of=(
-    "HST005", "HST006", "HST007", "HST010", "HST011", "HST012", "DAT001", "DAT006", "SYS001", "SYS002", "SYS003",
+    "HST005", "HST006", "HST007", "HST010", "HST011", "HST012", "DAT001", "DAT006", "CPY010", "SYS001", "SYS002",
+    "SYS003",
 ))  # fmt: skip

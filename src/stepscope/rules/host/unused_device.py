@@ -54,7 +54,8 @@ _AFTER: Final = (
         needs=("native",),
     ),
 )
-_RECORD_LATER: Final = Action(
+#: Where it is no part of what was to be recorded.
+RECORD_LATER: Final = Action(
     "If it happens once and the loop is what you ask about: let the profiler start after it",
     before="with profile() as prof:\n    prepare()\n    loop()",
     after="prepare()\nwith profile() as prof:\n    loop()",
@@ -70,7 +71,8 @@ _BEFORE: Final = (
 _NATIVE: Final = Action(
     "Build it on the device, load what an earlier run has saved, or do it once for many runs", needs=("native",)
 )
-_FETCHED: Final = (
+#: What shortens loading itself.
+FETCHED: Final = (
     Action(
         "Keep the file on a disk of this machine, map it instead of reading it, and leave the weights uninitialised "
         "until they are there",
@@ -101,14 +103,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         # DAT006 says it.
         return
     if told and share >= limits["min_share"] and found.before.found.total >= limits["min_ns"]:
-        actions = (*_remedies(found.before), _RECORD_LATER, _NATIVE)
+        actions = (*_remedies(found.before), RECORD_LATER, _NATIVE)
         yield _draft(s, found.before, share, "before the device is used for the first time", actions, limits)
 
 
 def _remedies(doing: Doing) -> tuple[Action, ...]:
     """What helps, by what the names say that the host does."""
     if doing.fetches:
-        return _FETCHED
+        return FETCHED
     return _PREPARED if doing.prepares else _BEFORE
 
 

@@ -100,5 +100,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("SYN005", "HST006"),
+    symptom_of=("SYN005", "HST006", "CPY010"),
 )
