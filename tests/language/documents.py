@@ -149,7 +149,7 @@ def _links_to_english(translation: str, text: str) -> Iterator[str]:
 def _style(text: str) -> Iterator[str]:
     """Lines that break a rule of writing; titles in quotation marks may be English."""
     for line in text.splitlines():
-        shown = re.sub(r"\[([^\]]*)\]\([^)\s]+\)", r"\1", line)
+        shown = re.sub(r"!?\[([^\]]*)\]\([^)\s]+\)", r"\1", line)
         shown = re.sub(r"“[ -~]+”", "“X”", re.sub(r"`[^`]+`", "`x`", shown).replace("**", ""))
         yield from (f"{right}: {line.strip()[:90]}" for wrong, right in STYLE if re.search(wrong, shown))
         if re.search(r"[a-z]+ [a-z]+ [a-z]+", shown) and not re.search(rf"[{HAN}]", shown):
