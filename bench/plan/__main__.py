@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.plan.page import page, second_page
 from bench.plan.rows import asked
 from bench.plan.second import second_set
+from bench.plan.third import third_set
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,9 +22,10 @@ def main() -> None:
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT.parent / "shared" / "reference" / "planner-published.json"
     rows = [asked(row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
     further = [asked(row) for row in second_set()]
-    text = page(rows, further)
+    third = [asked(row) for row in third_set()]
+    text = page(rows, further, third)
     (ROOT / "docs" / "plan-benchmark.md").write_text(text, encoding="utf-8")
-    (ROOT / "docs" / "plan-benchmark-second.md").write_text(second_page(further), encoding="utf-8")
+    (ROOT / "docs" / "plan-benchmark-second.md").write_text(second_page(further, third), encoding="utf-8")
     print("\n## ".join(text.split("\n## ")[:2]))
 
 

@@ -74,7 +74,8 @@ def _judged(shape: ModelShape, where: Platform, devices: int, given: dict[str, A
 def machine(row: dict[str, Any]) -> Platform:
     """The row's device, with what its source states of the network."""
     one = platform(row["device"])
-    return replace(one, network=row["network_gb_s"] * 1e9) if row.get("network_gb_s") else one
+    given: dict[str, Any] = {"network": row["network_gb_s"] * 1e9} if row.get("network_gb_s") else {}
+    return replace(one, **given, per_server=row.get("per_server", one.per_server))
 
 
 def document(row: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def fixed(row: dict[str, Any]) -> dict[str, Any]:
     if "AsyncTP" in note:
         given["tp_overlap"] = True
     if "DualPipe" in note:
-        given |= {"schedule": "dualpipe", "ep_overlap": True}
+        given |= {"schedule": "dualpipe", "ep_overlap": True, "grouped_dispatch": True}
     if "PaLM" in row["source"]:
         # Section 4 of the paper: weights fully sharded over the 256 replicas of a pod; XLA compiles.
         given |= {"framework": "fsdp", "zero": 3, "shards": 256, "compiled": True}
@@ -105,7 +106,8 @@ def fixed(row: dict[str, Any]) -> dict[str, Any]:
 _STATED: Final = {
     "ep": "ep", "virtual_stages": "vpp", "micro_batch": "micro_batch", "global_batch": "global_batch", "seq": "seq",
     "zero": "zero", "recompute": "recompute", "precision": "precision", "framework": "framework",
-    "sequence_parallel": "sequence_parallel", "attention": "attention",
+    "sequence_parallel": "sequence_parallel", "attention": "attention", "compiled": "compiled", "overlap": "overlap",
+    "master_weights": "master_weights", "reduce_each": "reduce_each",
 }  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def test_widths_that_tensor_cores_load_badly_cost(width: float, kept: float) -> 
 
 @pytest.mark.parametrize(
     ("changed", "gradients", "optimizer"),
-    [({"pp": 4, "precision": "bf16"}, 6, 12), ({"precision": "bf16"}, 2, 12), ({"precision": "fp16"}, 2, 16)],
+    [({"pp": 4, "precision": "bf16"}, 6, 12), ({"precision": "bf16"}, 2, 12), ({"precision": "fp16"}, 2, 18)],
 )
 def test_deepspeed_sums_in_fp32_beside(changed: dict[str, Any], gradients: float, optimizer: float) -> None:
     each = per_parameter(Layout(framework=Framework.DEEPSPEED, zero=1, **changed))
@@ -97,7 +97,9 @@ def test_frameworks_as_people_write_them(text: str, expected: Framework) -> None
 
 def test_recipes_of_nvidia_shard_the_optimizer_and_overlap() -> None:
     found = layout("llama2-7b", "h100", framework="NeMo 24.12")
-    assert (found.zero, found.tp_overlap) == (1, True)
+    assert (found.zero, found.tp_overlap, found.fp8_weights, found.expert_split) == (1, True, True, 1)
+    other = layout("llama2-7b", "h100", framework="megatron")
+    assert (other.fp8_weights, other.expert_split, other.grouped_dispatch) == (False, 8, False)
     assert layout("llama2-7b", "h100", framework="nemo", zero=0).zero == 0
 
 

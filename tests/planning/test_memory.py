@@ -13,7 +13,7 @@ from stepscope.planning.machine.spelling import platform
 from stepscope.planning.memory.activations import kept_by_layer
 from stepscope.planning.memory.states import per_parameter, state_parts
 from stepscope.planning.memory.total import memory
-from stepscope.planning.stages import in_flight, stages
+from stepscope.planning.stages import in_flight, stages, stages_of
 
 GPT = replace(read_model("gpt-22b"), dropout=True)
 A100 = platform("a100-80gb")
@@ -57,6 +57,10 @@ def test_some_layers_recomputed_lie_in_between() -> None:
         (Layout(dp=8, zero=3, framework=Framework.FSDP), (4, 4, 8)),
         (Layout(dp=8, optimizer="sgd"), (2, 4, 8)),
         (Layout(dp=8, precision="fp32"), (4, 4, 8)),
+        (Layout(dp=8, precision="fp8"), (4, 4, 12)),  # fp8 copies beside 16-bit weights
+        (Layout(dp=8, precision="fp8", fp8_weights=True), (2, 2, 12)),
+        (Layout(dp=8, zero=3, framework=Framework.FSDP, master_weights=False), (2, 2, 4)),
+        (Layout(dp=8, framework=Framework.DEEPSPEED, zero=1, precision="fp16"), (2, 2, 18)),
     ],
 )
 def test_bytes_per_parameter(layout: Layout, expected: tuple[float, float, float]) -> None:
@@ -102,6 +106,46 @@ def test_stages_share_layers_that_do_not_divide(pp: int, virtual: int, expected:
     found = [stage.layers for stage in stages(read_model("llama3-405b"), pp, virtual)]
     assert sum(found) == 126
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("layers", "expected"),
+    [(78, [7] * 11 + [1]), (70, [5, *[6] * 10, 5]), (72, [6] * 12)],  # 70 + 2 ends divide by 12
+)
+def test_deepspeed_fills_stages_from_the_first(layers: int, expected: list[int]) -> None:
+    layout = Layout(pp=12, framework=Framework.DEEPSPEED)
+    assert [stage.layers for stage in stages_of(replace(GPT, layers=layers), layout)] == expected
+
+
+def test_whole_gradients_stay_where_only_the_last_micro_batch_is_reduced() -> None:
+    shape = read_model("llama2-7b")
+    each = Layout(dp=8, zero=3, framework=Framework.FSDP, global_batch=32)
+    one, whole = (memory(shape, replace(each, reduce_each=kind), A100).parts["gathered"] for kind in (True, False))
+    assert whole - one == pytest.approx(4 * parameters(shape).total, rel=0.01)
+    alone = replace(each, reduce_each=False, global_batch=8)
+    assert memory(shape, alone, A100).parts == memory(shape, replace(alone, reduce_each=True), A100).parts
+
+
+def test_a_process_of_the_years_before_lazy_loading_has_all_kernels() -> None:
+    old, new = (memory(GPT, replace(TENSOR, attention=kind), A100).outside["context"] for kind in ("unfused", "flash"))
+    assert (old >> 20, new >> 20) == (1573, 600)
+
+
+def test_bf16_gradients_of_a_deepspeed_pipeline_are_narrowed_at_once() -> None:
+    layout = Layout(tp=8, pp=4, zero=1, framework=Framework.DEEPSPEED, attention="unfused", recompute=Recompute.FULL)
+    half, brain = (memory(GPT, replace(layout, precision=kind), A100).parts["gathered"] for kind in ("fp16", "bf16"))
+    number = state_parts(GPT, layout, stages_of(GPT, layout)[0])["weights"] / 2
+    assert half == pytest.approx(4 * 5e8)
+    assert brain > 2 * number
+
+
+def test_experts_that_nothing_splits_lie_on_more_ranks() -> None:
+    shape = read_model("mixtral-8x7b")
+    layout = Layout(tp=2, dp=4, ep=8, expert_tp=1)
+    assert layout.expert_ranks == 8
+    (stage,) = stages(shape, 1, 1)
+    split = state_parts(shape, replace(layout, expert_tp=0, ep=4), stage)
+    assert state_parts(shape, layout, stage)["weights"] == split["weights"]
 
 
 def test_dense_layers_of_a_mixture_lie_on_the_first_stage() -> None:

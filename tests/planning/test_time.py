@@ -9,7 +9,7 @@ import pytest
 from stepscope.planning.family.counts import flops_per_token
 from stepscope.planning.family.reading import read_model
 from stepscope.planning.judge import judge
-from stepscope.planning.layout import Layout, Recompute, Schedule
+from stepscope.planning.layout import Framework, Layout, Recompute, Schedule
 from stepscope.planning.machine.gemm import filled_share, gemm
 from stepscope.planning.machine.spelling import platform
 from stepscope.planning.machine.topology import LinkGroup, all_reduce, all_to_all, gather
@@ -127,3 +127,30 @@ def test_tensor_parallelism_can_lose_to_stages() -> None:
     base = Layout(dp=8, micro_batch=2, global_batch=2048, recompute=Recompute.FULL, zero=1, attention="unfused")
     narrow, wide = (step(shape, replace(base, tp=tp, pp=pp), A100).seconds for tp, pp in ((4, 12), (8, 6)))
     assert narrow < wide
+
+
+def test_a_token_crosses_to_a_server_once_with_a_grouped_dispatch() -> None:
+    """DeepSeek-V3: 8 experts on 8 servers, of which routing takes 4 (arXiv 2412.19437, section 3.2.2)."""
+    shape, h100 = read_model("deepseek-v3"), platform("h100")
+    base = Layout(dp=64, ep=64, seq=4096, global_batch=64)
+    each, once = (
+        layer(shape, replace(base, grouped_dispatch=kind), h100, True).forward.expert_comm for kind in (False, True)
+    )
+    assert once / each == pytest.approx(4 / 8, rel=0.05)
+
+
+def test_deepspeeds_pipeline_sends_whole_tensors_and_sums_gradients() -> None:
+    layout = Layout(tp=4, pp=4, global_batch=64, attention="unfused", overlap=False, precision="fp16")
+    ours, theirs = (step(GPT, replace(layout, framework=one), A100).parts for one in Framework if one in _BOTH)
+    assert theirs["pipeline transfers"] > 2 * ours["pipeline transfers"]
+    assert theirs["gemm"] < ours["gemm"]  # sums of 16 bits rather than 32
+
+
+_BOTH = (Framework.MEGATRON, Framework.DEEPSPEED)
+
+
+def test_gradients_that_wait_for_the_last_micro_batch_are_reduced_once() -> None:
+    shape = read_model("llama2-7b")
+    layout = Layout(dp=64, zero=3, framework=Framework.FSDP, global_batch=512, seq=512)
+    each, once = (step(shape, replace(layout, reduce_each=kind), A100).moved for kind in (True, False))
+    assert once < 0.7 * each

@@ -67,6 +67,7 @@ def plan_document(plan: JudgedPlan) -> dict[str, Any]:
         "dp": layout.dp,
         "cp": layout.cp,
         "ep": layout.ep,
+        "expert_tp": layout.expert_split,
         "virtual_stages": layout.virtual_stages,
         "schedule": layout.schedule.value,
         "micro_batch": layout.micro_batch,

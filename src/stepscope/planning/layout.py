@@ -70,6 +70,14 @@ class Layout:
         offload: `none`, `optimizer` or `weights` (both), kept in the host's memory.
         optimizer: `adam`, `adam8bit`, `sgd`, `adafactor` or `muon`.
         framework: Whose rules hold.
+        master_weights: Whether weights of 16 bits have an fp32 copy that the optimizer works on; without it its state
+            is as wide as they are.
+        reduce_each: Whether sharded data parallelism reduces the gradients of each micro-batch; else it keeps them
+            whole until the last.
+        expert_tp: Ranks over which one expert is split; 0 for as many as `tp`.
+        grouped_dispatch: Whether a token crosses to a server once for all experts there (DeepEP, HybridEP).
+        fp8_weights: Whether fp8 training keeps weights in fp8 and gradients in 16 bits, as NVIDIA's recipes do; else
+            fp8 copies lie beside 16-bit weights.
         compiled: Whether element-wise work is fused by a compiler.
         overlap: Whether collectives of data parallelism overlap with compute.
         tp_overlap: Whether those of tensor parallelism do, too.
@@ -96,6 +104,11 @@ class Layout:
     offload: str = "none"
     optimizer: str = "adam"
     framework: Framework = Framework.MEGATRON
+    master_weights: bool = True
+    reduce_each: bool = True
+    expert_tp: int = 0
+    grouped_dispatch: bool = False
+    fp8_weights: bool = False
     compiled: bool = True
     overlap: bool = True
     tp_overlap: bool = False
@@ -120,6 +133,16 @@ class Layout:
     def sharded_over(self) -> int:
         """Ranks over which what ZeRO shards is sharded."""
         return min(self.shards, self.dp * self.cp) if self.shards else self.dp * self.cp
+
+    @property
+    def expert_split(self) -> int:
+        """Ranks over which one expert is split."""
+        return self.expert_tp or self.tp
+
+    @property
+    def expert_ranks(self) -> int:
+        """Ranks among which a stage's experts can be spread."""
+        return self.dp * self.cp * self.tp // self.expert_split
 
     @property
     def split(self) -> int:
@@ -151,8 +174,8 @@ def check(layout: Layout, layers: int, heads: int, experts: int, devices: int) -
         raise UserError("the model has no experts to split", hint="leave --ep out")
     if layout.ep > 1 and experts % layout.ep:
         raise UserError(f"{experts} experts can't be split over ep {layout.ep}", hint="choose a divisor of the experts")
-    if layout.ep > 1 and (layout.dp * layout.cp) % layout.ep:
-        ranks = layout.dp * layout.cp
+    if layout.ep > 1 and layout.expert_ranks % layout.ep:
+        ranks = layout.expert_ranks
         raise UserError(f"ep {layout.ep} does not divide the {ranks} replicas", hint=f"choose a divisor of {ranks}")
     if layout.seq % layout.cp:
         raise UserError(f"{layout.seq} tokens can't be split over cp {layout.cp}", hint="choose a divisor")

@@ -11,7 +11,7 @@ from stepscope.planning.layout import Recompute, Schedule, uneven
 from stepscope.planning.machine.platform import Platform
 from stepscope.planning.memory.states import per_parameter, state_parts
 from stepscope.planning.result import JudgedPlan
-from stepscope.planning.stages import stages
+from stepscope.planning.stages import stages_of
 
 
 def reasons(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[str, ...]:
@@ -94,6 +94,6 @@ def notes(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[str,
 
 def _on_host(shape: ModelShape, plan: JudgedPlan) -> float:
     """Bytes that a device of the fullest stage keeps in the host's memory."""
-    stage = stages(shape, plan.layout.pp, plan.layout.virtual_stages)[plan.memory.stage]
+    stage = stages_of(shape, plan.layout)[plan.memory.stage]
     whole, here = (state_parts(shape, one, stage) for one in (replace(plan.layout, offload="none"), plan.layout))
     return sum(whole.values()) - sum(here.values())

@@ -93,10 +93,14 @@ def _old_habits(fixed: dict[str, Any]) -> list[str]:
 
 
 def _recipes(fixed: dict[str, Any]) -> bool:
-    """Whether it is one of NVIDIA's recipes, and what these turn on: distributed optimizer, overlapped collectives."""
+    """Whether it is one of NVIDIA's recipes, and what these turn on.
+
+    Distributed optimizer, overlapped collectives, weights in fp8, experts that are not split, DeepEP or HybridEP.
+    """
     recipe = bool(re.search(r"nemo|bridge", str(fixed.get("framework", "")).lower()))
     if recipe:
-        for name, value in (("zero", 1), ("tp_overlap", True)):
+        usual = {"zero": 1, "tp_overlap": True, "fp8_weights": True, "expert_tp": 1, "grouped_dispatch": True}
+        for name, value in usual.items():
             fixed.setdefault(name, value)
     return recipe
 
@@ -142,7 +146,7 @@ def _of_its_kind(name: str, value: Any) -> Any:
             return value
         raise UserError(f"{name} is {value!r}", hint="give true or false")
     if isinstance(usual, int):
-        least = 0 if name in ("shards", "recomputed_layers", "zero") else 1
+        least = 0 if name in ("shards", "recomputed_layers", "zero", "expert_tp") else 1
         if number and value >= least and (name != "zero" or value <= 3):
             return int(value)
         if name != "zero" or not isinstance(value, str):
@@ -154,6 +158,8 @@ def _of_its_kind(name: str, value: Any) -> Any:
 
 def _words(fixed: dict[str, Any]) -> None:
     """Turn users' words into values."""
+    if re.search(r"true|pure", str(fixed.get("precision", "")).lower()):
+        fixed.setdefault("master_weights", False)  # Lightning's bf16-true, as against bf16-mixed
     readers = {
         "precision": spelled.precision,
         "framework": spelled.framework,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stepscope.planning.family.shape import ModelShape
-from stepscope.planning.layout import Layout, Schedule
+from stepscope.planning.layout import Framework, Layout, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +34,25 @@ class Stage:
 
 
 @lru_cache(maxsize=4096)
-def stages(shape: ModelShape, pp: int, virtual: int) -> tuple[Stage, ...]:
+def stages(shape: ModelShape, pp: int, virtual: int, filled: bool = False) -> tuple[Stage, ...]:
     """The stages of a pipeline.
 
     Layers that do not divide leave the first and the last stage, which have embedding and output layer, with fewer.
+    With `filled`, stages are filled from the first one, as DeepSpeed does (PipelineModule, partition_method
+    `type:transformer`), unless two more layers would divide: then the ends are counted as a layer each
+    (`type:transformer|embedding`).
     """
     chunks = pp * virtual
     base, more = divmod(shape.layers, chunks)
-    # Inner stages get one more first, then the first one, then the last.
-    order = [*range(1, chunks - 1), 0, chunks - 1]
-    sizes = [base] * chunks
-    for at in order[:more]:
-        sizes[at] += 1
+    if filled and more and (shape.layers + 2) % chunks:
+        left = [max(0, shape.layers - at * (base + 1)) for at in range(chunks)]
+        sizes = [min(base + 1, one) for one in left]
+    else:
+        # Inner stages get one more first, then the first one, then the last.
+        order = [*range(1, chunks - 1), 0, chunks - 1]
+        sizes = [base] * chunks
+        for at in order[:more]:
+            sizes[at] += 1
     starts = [sum(sizes[:at]) for at in range(chunks)]
     found = []
     for at in range(pp):
@@ -56,6 +63,11 @@ def stages(shape: ModelShape, pp: int, virtual: int) -> tuple[Stage, ...]:
             dense = sum(max(0, min(shape.dense_layers, starts[one] + sizes[one]) - starts[one]) for one in mine)
         found.append(Stage(at, dense, layers - dense, at == 0, at == pp - 1))
     return tuple(found)
+
+
+def stages_of(shape: ModelShape, layout: Layout) -> tuple[Stage, ...]:
+    """The stages of a layout's pipeline, as its framework cuts it."""
+    return stages(shape, layout.pp, layout.virtual_stages, layout.framework is Framework.DEEPSPEED)
 
 
 def in_flight(layout: Layout, stage: int) -> float:

@@ -20,6 +20,10 @@ Pp = Annotated[int | None, typer.Option("--pp", "--pipeline-parallel", metavar="
 Dp = Annotated[int | None, typer.Option("--dp", "--data-parallel", metavar="N", help="Data-parallel replicas.")]
 Cp = Annotated[int | None, typer.Option("--cp", "--context-parallel", metavar="N", help="Context parallelism.")]
 Ep = Annotated[int | None, typer.Option("--ep", "--expert-parallel", metavar="N", help="Expert parallelism.")]
+ExpertTp = Annotated[
+    int | None,
+    typer.Option("--expert-tp", "--etp", metavar="N", help="Ranks that share one expert; if not given, as --tp."),
+]
 Virtual = Annotated[
     int | None,
     typer.Option("--virtual-stages", "--vpp", metavar="N", help="Model chunks per pipeline stage (interleaved)."),
@@ -72,6 +76,21 @@ TpOverlap = Annotated[
 ]
 EpOverlap = Annotated[
     bool | None, typer.Option("--ep-overlap/--no-ep-overlap", help="Whether expert-parallel collectives do.")
+]
+GroupedDispatch = Annotated[
+    bool | None,
+    typer.Option("--deepep/--no-deepep", help="Whether a token crosses to a server once for all its experts there."),
+]
+Fp8Weights = Annotated[
+    bool | None, typer.Option("--fp8-weights/--no-fp8-weights", help="Whether fp8 training keeps weights in fp8.")
+]
+MasterWeights = Annotated[
+    bool | None,
+    typer.Option("--master-weights/--no-master-weights", help="Whether 16-bit weights have an fp32 copy."),
+]
+ReduceEach = Annotated[
+    bool | None,
+    typer.Option("--reduce-each/--no-sync", help="Whether FSDP reduces gradients of every accumulated micro-batch."),
 ]
 Tied = Annotated[bool | None, typer.Option("--tied/--untied", help="Whether embedding and output share weights.")]
 Gated = Annotated[bool | None, typer.Option("--gated/--not-gated", help="Whether the MLP has a gate (SwiGLU).")]

@@ -24,6 +24,7 @@ def plan(
     dp: c.Dp = None,
     cp: c.Cp = None,
     ep: c.Ep = None,
+    expert_tp: c.ExpertTp = None,
     virtual_stages: c.Virtual = None,
     schedule: c.ScheduleName = None,
     micro_batch: c.MicroBatch = None,
@@ -43,6 +44,10 @@ def plan(
     overlap: c.Overlap = None,
     tp_overlap: c.TpOverlap = None,
     ep_overlap: c.EpOverlap = None,
+    grouped_dispatch: c.GroupedDispatch = None,
+    fp8_weights: c.Fp8Weights = None,
+    master_weights: c.MasterWeights = None,
+    reduce_each: c.ReduceEach = None,
     tied: c.Tied = None,
     gated: c.Gated = None,
     dropout: c.Dropout = None,
@@ -70,6 +75,8 @@ def plan(
         "shards": shards, "sequence_parallel": sequence_parallel, "precision": precision,
         "attention": _attention(attention, flash), "offload": offload, "optimizer": optimizer, "framework": framework,
         "compiled": compiled, "overlap": overlap, "tp_overlap": tp_overlap, "ep_overlap": ep_overlap,
+        "expert_tp": expert_tp, "grouped_dispatch": grouped_dispatch, "fp8_weights": fp8_weights,
+        "master_weights": master_weights, "reduce_each": reduce_each,
     }  # fmt: skip
     machine = {"per_server": per_server, "link": link, "network": network, "memory": memory}
     shape = {"tied": tied, "gated": gated, "dropout": dropout}

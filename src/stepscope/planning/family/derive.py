@@ -76,7 +76,8 @@ def derive(given: Mapping[str, Any], name: str) -> ModelShape:
         head_dim=int(given.get("head_dim") or max(1, hidden // heads)),
         ffn=ffn, vocab=vocab, gated=gated, tied=bool(tied), experts=experts,
         active_experts=int(given.get("active_experts") or (2 if experts else 0)),
-        expert_ffn=expert_ffn, shared_ffn=int(shared), dense_layers=int(given.get("dense_layers") or 0),
+        expert_ffn=expert_ffn, routed_groups=_routed_groups(given), shared_ffn=int(shared),
+        dense_layers=int(given.get("dense_layers") or 0),
         positions=positions, layer_norm=_layer_norm(given, old), biases=bool(given.get("biases", old)),
         dropout=bool(given.get("dropout", old and tied)), latent=_latent(given), window=int(given.get("window") or 0),
         windowed_layers=int(given.get("windowed_layers") or 0), rotary=_rotary(given, old),
@@ -86,6 +87,12 @@ def derive(given: Mapping[str, Any], name: str) -> ModelShape:
     )  # fmt: skip
     shape = _fitted(shape, given, said)
     return replace(shape, assumed=tuple(said))
+
+
+def _routed_groups(given: Mapping[str, Any]) -> int:
+    """Groups of experts that a token is limited to; a single group for all limits nothing."""
+    groups = int(given.get("expert_groups") or 0)
+    return 0 if groups == 1 else int(given.get("routed_groups") or 0)
 
 
 def _refuse_more(given: Mapping[str, Any], heads: int) -> None:

@@ -28,6 +28,8 @@ SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
     "expert_ffn": ("expert_ffn", "moe_intermediate_size", "moe_ffn_hidden_size", "moe_ffn", "expert_hidden"),
     "shared_ffn": ("shared_ffn", "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"),
     "shared_experts": ("shared_experts", "n_shared_experts", "num_shared_experts"),
+    "routed_groups": ("routed_groups", "topk_group", "moe_router_group_topk"),
+    "expert_groups": ("expert_groups", "n_group", "moe_router_num_groups"),
     "dense_layers": ("dense_layers", "first_k_dense_replace"),
     "positions": ("positions", "n_positions", "max_position_embeddings"),
     "tied": ("tied", "tie_word_embeddings", "tied_embeddings", "tie_embeddings", "share_embeddings"),

@@ -42,6 +42,7 @@ class ModelShape:
         experts: Routed experts of a mixture-of-experts layer; 0 for a dense model.
         active_experts: Experts that a token is sent to.
         expert_ffn: Inner width of a routed expert.
+        routed_groups: Groups of experts, each on one server, that a token is limited to; 0 for no limit.
         shared_ffn: Inner width of the experts that every token passes, together.
         dense_layers: Layers at the start, or elsewhere, that have an MLP instead of experts.
         positions: Learned position embeddings; 0 for rotary or none.
@@ -71,6 +72,7 @@ class ModelShape:
     experts: int = 0
     active_experts: int = 0
     expert_ffn: int = 0
+    routed_groups: int = 0
     shared_ffn: int = 0
     dense_layers: int = 0
     positions: int = 0

@@ -73,12 +73,16 @@ def ring_latency(group: LinkGroup, platform: Platform) -> float:
     return (group.inside - 1) * platform.latency / 6 + max(1.0, servers) * platform.latency
 
 
-def all_to_all(size: float, group: LinkGroup, platform: Platform) -> float:
-    """Seconds of an all-to-all in which a rank sends `size` bytes in all: what leaves the server passes its port."""
+def all_to_all(size: float, group: LinkGroup, platform: Platform, crossing: float = 1.0) -> float:
+    """Seconds of an all-to-all in which a rank sends `size` bytes in all: what leaves the server passes its port.
+
+    With `crossing`, only that share of it does, and is spread in the server that it arrives in.
+    """
     if group.size < 2 or size <= 0:
         return 0.0
     within = (group.inside - 1) / group.size * size / platform.link
-    between = (group.size - group.inside) / group.size * size / platform.network if group.across else 0.0
+    leaving = crossing * (group.size - group.inside) / group.size * size
+    between = leaving / platform.network if group.across else 0.0
     return max(within, between) + latency(group, platform)
 
 

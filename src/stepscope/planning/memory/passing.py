@@ -42,18 +42,21 @@ def gathered(shape: ModelShape, layout: Layout, stage: Stage) -> tuple[float, fl
             # stage3_max_live_parameters and the bucket of gradients, as they are unless set.
             return 0.0, 2.0 * min(1e9, mine.total) + 2.0 * min(5e8, mine.total) + 4.0 * mine.largest
         if layout.zero in (1, 2):
-            # Buckets for reducing gradients and for gathering weights, of 5e8 elements each; a larger tensor, the
-            # embedding's, is a bucket of its own.
-            width = 4.0 if layout.pp > 1 and layout.precision == "bf16" else 2.0
-            vocab = shape.hidden * padded_vocab(shape, layout) / layout.tp if mine.ends else 0.0
-            return 0.0, width * min(max(5e8, vocab), mine.total) + 2.0 * min(5e8, mine.total)
+            if layout.pp > 1 and layout.precision == "bf16":
+                # One gradient at a time, the embedding's at most, is widened to be summed; before they are reduced, all
+                # of them are narrowed to bf16 at once (runtime/bf16_optimizer.py, engine.py: allreduce_bucket).
+                vocab = shape.hidden * padded_vocab(shape, layout) / layout.tp if mine.ends else 0.0
+                return 0.0, 4.0 * max(vocab, mine.largest / 3) + 2.0 * mine.total
+            # Two buckets of 5e8 elements for gradients; what is larger is reduced where it lies, and weights are
+            # gathered in place (runtime/zero/stage_1_and_2.py).
+            return 0.0, 2.0 * 2.0 * min(5e8, mine.total)
         return 0.0, 0.0
     if layout.framework is Framework.MEGATRON:
         return (0.0, 8.0 * mine.largest) if layout.zero >= 3 else (0.0, 0.0)
     if layout.zero < 2:
         return 0.0, 0.0
     held_on = 2.0 * (mine.total if layout.zero == 2 or layout.pp > 1 else mine.ends)
-    if layout.pp > 1 and layout.micro_batches > 1:
+    if layout.micro_batches > 1 and (layout.pp > 1 or _kept_whole(layout)):
         held_on += 4.0 * mine.total
     layer = mine.largest
     return held_on, (6.0 * layer if layout.zero == 3 and layout.pp == 1 else 0.0) + 6.0 * layer
@@ -76,3 +79,8 @@ def working(shape: ModelShape, layout: Layout, stage: Stage) -> float:
     # Gradients of the residual stream and of what is gathered from tensor-parallel ranks for a layer's input.
     stream = 4.0 * shape.hidden / layout.split + (4.0 * shape.hidden if layout.split > 1 else 0.0)
     return found + layout.tokens * (max(inner, scores) + stream)
+
+
+def _kept_whole(layout: Layout) -> bool:
+    """Whether gradients stay whole, in fp32, until the last micro-batch: FSDP2 without gradient synchronization."""
+    return not layout.reduce_each and layout.dp * layout.cp > 1

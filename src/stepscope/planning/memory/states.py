@@ -49,7 +49,7 @@ def held(shape: ModelShape, layout: Layout, stage: Stage) -> Held:
         ends += shape.hidden * vocab / tp
     sparse = (counts.attention + counts.shared) / tp
     dense = (counts.attention + counts.dense_mlp) / tp
-    one_experts = counts.experts / (layout.ep * tp)
+    one_experts = counts.experts / (layout.ep * layout.expert_split)
     copies = 2 if layout.schedule is Schedule.DUAL_PIPE else 1
     return Held(
         common=copies * (stage.dense * dense + stage.sparse * sparse) + ends,
@@ -83,22 +83,27 @@ def per_parameter(layout: Layout) -> StateBytes:
     18, or 6 + 12/d with the distributed optimizer (its documentation of the distributed optimizer; Narayanan et al.
     2021). DeepSpeed: 2, 2 and 12 (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054, section 3.1); its BF16_Optimizer,
     which pipelines use, 2, 6 and 12 (runtime/bf16_optimizer.py). FSDP keeps the fp32 weights themselves: 4, 4 and 8.
-    With fp8, Megatron's recipes keep weights as fp8 with their transpose (fp8
-    parameters of Transformer Engine), and gradients in bf16.
+    With fp8, NVIDIA's recipes keep weights as fp8 with their transpose (fp8 parameters of Transformer Engine), and
+    gradients in bf16; else both are cached beside the 16-bit weights (Transformer Engine's is_first_microbatch).
     """
     moments = _MOMENTS[layout.optimizer]
     if layout.precision == "fp32":
         return StateBytes(4, 4, moments)
+    if not layout.master_weights:
+        # Weights, gradients and moments are of 16 bits; Megatron's gradients still are summed in fp32.
+        return StateBytes(2, 4 if layout.framework is Framework.MEGATRON else 2, moments / 2)
     if layout.framework in (Framework.FSDP, Framework.TORCHTITAN):
         # ReplicaTime without sharding cast with autocast, which keeps 16-bit copies.
         return StateBytes(4 if layout.zero >= 2 else 6, 4, moments)
     if layout.framework is Framework.DEEPSPEED:
         # With a pipeline, bf16 gradients are summed in fp32 beside those of the micro-batch, whole on every replica; of
-        # fp16 ones, those that the optimizer works on have an fp32 copy.
+        # fp16 ones, those that the optimizer works on are laid end to end (2), and that is copied to fp32 (4).
         gradients = 6.0 if layout.precision == "bf16" and layout.pp > 1 else 2.0
-        copied = 4.0 if layout.precision == "fp16" and layout.zero < 3 else 0.0
+        copied = 6.0 if layout.precision == "fp16" and layout.zero < 3 else 0.0
         return StateBytes(2, gradients, 4 + moments + copied)
-    return StateBytes(2, 2.0 if layout.precision == "fp8" else 4.0, 4 + moments)
+    if layout.precision == "fp8":
+        return StateBytes(2, 2, 4 + moments) if layout.fp8_weights else StateBytes(4, 4, 4 + moments)
+    return StateBytes(2, 4, 4 + moments)
 
 
 def state_parts(shape: ModelShape, layout: Layout, stage: Stage) -> dict[str, float]:
@@ -122,4 +127,4 @@ def state_parts(shape: ModelShape, layout: Layout, stage: Stage) -> dict[str, fl
 
 def expert_shards(layout: Layout) -> int:
     """Ranks over which the state of experts is sharded."""
-    return max(1, min(layout.sharded_over, layout.dp * layout.cp // layout.ep or 1))
+    return max(1, min(layout.sharded_over * layout.tp // layout.expert_split, layout.expert_ranks // layout.ep or 1))

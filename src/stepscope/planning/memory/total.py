@@ -11,10 +11,13 @@ from stepscope.planning.machine.platform import Platform
 from stepscope.planning.memory.activations import kept_by_layer
 from stepscope.planning.memory.passing import gathered, logits, working
 from stepscope.planning.memory.states import state_parts
-from stepscope.planning.stages import Stage, in_flight, stages
+from stepscope.planning.stages import Stage, in_flight, stages_of
 
 #: Share of what comes and goes that lies idle between allocations: fused or compiled programs, and eager ones.
 _FRAGMENTED: Final = {True: 0.03, False: 0.05}
+#: Of a process in the years before CUDA 11.7 loaded kernels when they are first used: 1,573 MiB on an A100 (BigScience,
+#: train/tr11-176B-ml/chronicles-prequel.md).
+_EAGER_CONTEXT: Final = 1573 << 20
 #: Memory that can be used of what a device has: firmware and page tables take the rest.
 USABLE: Final = 0.985
 #: From this share of it on, a plan is called tight.
@@ -60,7 +63,7 @@ class MemoryUse:
 
 def memory(shape: ModelShape, layout: Layout, platform: Platform) -> MemoryUse:
     """The memory of the fullest stage."""
-    every = stages(shape, layout.pp, layout.virtual_stages)
+    every = stages_of(shape, layout)
     # In between, no stage has more layers than the second, nor more in flight.
     looked_at = {every[0], every[min(1, len(every) - 1)], every[-1]}
     found = [(_stage(shape, layout, stage), stage.index) for stage in looked_at]
@@ -100,7 +103,11 @@ def _stage(shape: ModelShape, layout: Layout, stage: Stage) -> dict[str, float]:
         parts["working"] = work
         parts["gathered"] = held_on + passing
     moving = kept + max(at_loss, at_work)
-    fused = layout.compiled or layout.framework is Framework.MEGATRON
+    deepspeed = layout.framework is Framework.DEEPSPEED
+    if deepspeed and layout.precision == "fp16" and layout.zero < 2:
+        # Gradients are freed by each step, and allocated anew among the activations of the next.
+        moving += parts["gradients"]
+    fused = layout.framework is Framework.MEGATRON or (layout.compiled and not deepspeed)
     parts["fragmentation"] = _FRAGMENTED[fused] * moving
     return parts
 
@@ -109,4 +116,10 @@ def _outside(layout: Layout, platform: Platform) -> dict[str, int]:
     """Context, and buffers of one communicator per kind of group that has more than one rank."""
     sizes = (layout.tp, layout.pp, layout.dp * layout.cp, layout.cp, layout.ep)
     groups = sum(size > 1 for size in sizes)
-    return {"context": platform.context_bytes, "communication": groups * platform.channel_bytes}
+    if layout.framework is Framework.DEEPSPEED and layout.pp > 1:
+        # Megatron's groups and those of DeepSpeed's PipelineParallelGrid are communicators of their own.
+        groups *= 2
+    context = platform.context_bytes
+    if layout.attention == "unfused" and platform.collectives == "NCCL":
+        context = max(context, _EAGER_CONTEXT)
+    return {"context": context, "communication": groups * platform.channel_bytes}

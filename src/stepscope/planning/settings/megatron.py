@@ -22,6 +22,10 @@ def arguments(shape: ModelShape, layout: Layout) -> str:
         said.append(f"--context-parallel-size {layout.cp}")
     if layout.ep > 1:
         said.append(f"--expert-model-parallel-size {layout.ep}")
+        if layout.expert_split != layout.tp:
+            said.append(f"--expert-tensor-parallel-size {layout.expert_split}")
+        if layout.grouped_dispatch:
+            said += ["--moe-token-dispatcher-type flex", "--moe-enable-deepep"]
     if layout.virtual_stages > 1:
         chunk = max(1, shape.layers // (layout.pp * layout.virtual_stages))
         said.append(f"--num-layers-per-virtual-pipeline-stage {chunk}")

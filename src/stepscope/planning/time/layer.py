@@ -114,9 +114,20 @@ def _multiplications(found: LayerTime, shape: ModelShape, layout: Layout, platfo
         found.backward.gemm += gemm(columns, depth, rows, layout.precision, platform, count) / kept
         found.forward.kernels += count
         found.backward.kernels += 2 * count
-        if layout.framework is Framework.MEGATRON:
-            # Gradients are summed in fp32 for each micro-batch: read and written.
-            found.backward.gemm += 8.0 * columns * depth * count / platform.memory_bandwidth
+        found.backward.gemm += _summed(layout) * columns * depth * count / platform.memory_bandwidth
+
+
+def _summed(layout: Layout) -> float:
+    """Bytes per weight that summing its gradient over micro-batches reads and writes.
+
+    Megatron sums in fp32 within the multiplication: 4 read, 4 written. DeepSpeed's pipeline leaves it to autograd in
+    fp16 (2 + 2 read, 2 written); its BF16_Optimizer widens (2, 4) and adds (4 + 4, 4): runtime/bf16_optimizer.py.
+    """
+    if layout.framework is Framework.MEGATRON:
+        return 8.0
+    if layout.framework is Framework.DEEPSPEED and layout.pp > 1:
+        return 18.0 if layout.precision == "bf16" else 6.0
+    return 0.0
 
 
 def _gemms(shape: ModelShape, layout: Layout, sparse: bool) -> list[tuple[float, float, float, float]]:
@@ -140,8 +151,9 @@ def _gemms(shape: ModelShape, layout: Layout, sparse: bool) -> list[tuple[float,
     if not sparse:
         return [*found, (tokens, sides * shape.ffn / tp, hidden, 1), (tokens, hidden, shape.ffn / tp, 1)]
     local = shape.experts / layout.ep
-    rows = tokens * shape.active_experts / local
-    width = shape.expert_ffn / tp
+    # Experts that fewer ranks split than the rest get each token from one of these only.
+    rows = tokens * layout.expert_split / tp * shape.active_experts / local
+    width = shape.expert_ffn / layout.expert_split
     found += [(rows, sides * width, hidden, local), (rows, hidden, width, local)]
     if shape.shared_ffn:
         found += [
@@ -214,13 +226,16 @@ def _elementwise(found: LayerTime, shape: ModelShape, layout: Layout, platform: 
         forward_kernels, backward_kernels = (20.0, 28.0) if shape.layer_norm else (32.0, 45.0)
     if layout.precision == "fp8":
         # Inputs of multiplications are converted, and transposed for the backward pass: read 2, write 1 + 1.
-        cast = (2 * stream * layout.split + inner + shape.value_width / layout.tp) * 4
+        routed = shape.active_experts * shape.hidden / layout.split if sparse else stream * layout.split
+        cast = (stream * layout.split + routed + inner + shape.value_width / layout.tp) * 4
         forward, backward = forward + cast, backward + cast
         forward_kernels, backward_kernels = forward_kernels + 8, backward_kernels + 8
     if sparse:
-        rows = shape.active_experts * shape.hidden
-        # Rows are sorted by expert, and put back and summed: each read and written twice.
-        forward, backward = forward + 8 * rows, backward + 8 * rows
+        rows = shape.active_experts * shape.hidden / layout.split
+        # Rows are copied for each expert and in the end summed (read once, written; read, written once), sorted by
+        # expert and put back: 4 each. Those that came from other ranks are sorted once more, to and fro.
+        each = 12.0 if layout.ep > 1 and shape.experts > layout.ep else 8.0
+        forward, backward = forward + each * rows, backward + each * rows
         forward_kernels, backward_kernels = forward_kernels + 25, backward_kernels + 30
         if layout.precision == "fp8":
             # Each expert's rows are converted by themselves.
@@ -270,9 +285,17 @@ def _experts(found: LayerTime, shape: ModelShape, layout: Layout, platform: Plat
     """Tokens go to their experts and back: two all-to-alls forward and two backward."""
     if layout.ep == 1:
         return
-    group = LinkGroup.of(layout.ep, layout.tp, platform)
+    group = LinkGroup.of(layout.ep, layout.expert_split, platform)
     size = 2.0 * layout.tokens * shape.active_experts * shape.hidden / layout.split
-    one = 2 * all_to_all(size, group, platform)
+    crossing = _crossings(shape, group) / shape.active_experts if layout.grouped_dispatch else 1.0
+    one = 2 * all_to_all(size, group, platform, crossing)
     for each in (found.forward, found.backward):
         hidden = min(one, each.compute) if layout.ep_overlap else 0.0
         each.expert_comm = one - (1 - CONTENTION) * hidden
+
+
+def _crossings(shape: ModelShape, group: LinkGroup) -> float:
+    """Servers that a token's experts lie on, as a mean: at most so many as its routing is limited to."""
+    servers = group.size / group.inside
+    spread = servers * (1 - (1 - 1 / servers) ** shape.active_experts)
+    return min(spread, shape.routed_groups or spread)

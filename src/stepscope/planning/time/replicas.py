@@ -94,7 +94,8 @@ def _sharded(
     again = 1.0 if layout.zero == 3 and layout.pp == 1 else 0.0
     if layout.offload == "weights":
         weights += 2.0 * sum(numbers) / layout.sharded_over / platform.host_link
-    moved = passes * (weights * (1 + again) + grads)
+    reductions = passes if layout.reduce_each else 1
+    moved = passes * weights * (1 + again) + reductions * grads
     if layout.framework is Framework.DEEPSPEED:
         # ZeRO-3 gathers and reduces matrix by matrix, each on a ring of all ranks; the hops, which nothing hides, take
         # as long as ranks are many. Four matrices per layer, three times; 24 us per hop on an A100 cluster.
@@ -104,8 +105,10 @@ def _sharded(
     if not layout.overlap:
         return ReplicaTime(moved + copied, 0.0, moved)
     # The first gather and the last reduction have nothing beside them.
-    edges = passes * (weights + grads) * 0.04
-    exposed = passes * (max(0.0, weights - forward) + max(0.0, again * weights + grads - backward)) + edges
+    edges = (passes * weights + reductions * grads) * 0.04
+    quiet = passes - reductions
+    exposed = passes * max(0.0, weights - forward) + quiet * max(0.0, again * weights - backward)
+    exposed += reductions * max(0.0, again * weights + grads - backward) + edges
     return ReplicaTime(exposed + copied, CONTENTION * max(0.0, moved - exposed), moved)
 
 

@@ -7,10 +7,10 @@ from math import log, sqrt
 from typing import Final
 
 from stepscope.planning.family.shape import ModelShape
-from stepscope.planning.layout import Layout, Schedule
+from stepscope.planning.layout import Framework, Layout, Schedule
 from stepscope.planning.machine.platform import Platform
 from stepscope.planning.machine.topology import send
-from stepscope.planning.stages import Stage, stages
+from stepscope.planning.stages import Stage, stages_of
 from stepscope.planning.time.ends import embedding, head
 from stepscope.planning.time.layer import LayerTime, PassTime, layer
 from stepscope.planning.time.replicas import optimizer, replicas
@@ -48,7 +48,7 @@ def step(shape: ModelShape, layout: Layout, platform: Platform) -> StepTime:
     """How long a step takes."""
     dense = layer(shape, layout, platform, False) if shape.layers > shape.moe_layers else LayerTime()
     sparse = layer(shape, layout, platform, True) if shape.moe_layers else LayerTime()
-    every = stages(shape, layout.pp, layout.virtual_stages)
+    every = stages_of(shape, layout)
     passes = [_stage(shape, layout, platform, one, dense, sparse) for one in every]
     times = [(forward.seconds, backward.seconds + again.seconds) for forward, backward, again in passes]
     busiest = max(range(len(every)), key=lambda at: sum(times[at]))
@@ -111,11 +111,14 @@ def _bubble(layout: Layout, times: list[tuple[float, float]], busiest: int, back
 
 
 def _transfers(shape: ModelShape, layout: Layout, platform: Platform) -> float:
-    """Seconds of sends between stages that nothing hides: tensor-parallel ranks send a part each."""
+    """Seconds of sends between stages that nothing hides: Megatron's tensor-parallel ranks send a part each."""
     if layout.pp == 1:
         return 0.0
     between = layout.tp * layout.dp * layout.cp >= platform.per_server
-    one = send(2.0 * layout.tokens * shape.hidden / layout.tp, between, platform)
+    # DeepSpeed's pipeline sends whole tensors from every rank: gradients are not partitioned (runtime/pipe/engine.py),
+    # and published runs lie where activations are not, either.
+    parts = 1 if layout.framework is Framework.DEEPSPEED else layout.tp
+    one = send(2.0 * layout.tokens * shape.hidden / parts, between, platform)
     crossings = 2 * layout.virtual_stages
     # Each waits for the other in 1F1B; an interleaved schedule sends beside the next chunk's work.
     exposed = 1.0 if layout.virtual_stages == 1 else 0.5

@@ -1,0 +1,71 @@
+"""What the page of the benchmark says beside its tables."""
+
+from __future__ import annotations
+
+PROVISO = (
+    "These rows are what the formulas were developed on: the figures say how well mechanisms explain them, not how",
+    "well they do elsewhere. Set by rows of this page rather than by a source of their own are: the 0.88 and 0.93 by",
+    "which long runs stay below measured GEMM rates, the shares of fused attention on Hopper and later, the hop of",
+    "DeepSpeed's ZeRO-3 rings, the imbalance of PyTorch's context parallelism, bytes per logit of the loss-parallel",
+    "loss, which gradients Megatron keeps with fp8, the width of activations in eager mode and the shares of",
+    "fragmentation. Korthikanti et al. computed the memory of their figure 1 by the formula that is used here: those",
+    "rows check that it is implemented, and count embedding, logits and fragmentation against it. Their times of a",
+    "layer (table 4), which are not among the rows, are met within 12 %; a test holds that.",
+)
+SECOND = (
+    "307 further configurations ([every one](plan-benchmark-second.md)) were collected afterwards: MosaicML's table",
+    "of throughput, BigScience's sweep before BLOOM, and those of NVIDIA's page that the first set lacks. Judged",
+    "before anything was changed for them, steps were off by 9.7 % (llm-foundry), 20.6 % (BigScience) and 12.8 %",
+    "(Megatron-Bridge) in the median, BigScience's memory by 11.5 %. What was added then, because it explains them:",
+    "attention kernels of 2022, norms and losses as MPT's code has them, copies that FSDP makes, widths that are no",
+    "multiple of 128 bytes, DeepSpeed's pipeline: which layers its stages hold, the buffers, copies and communicators",
+    "of its optimizers and engine, the kernels that a process of the time loaded at its start (1,573 MiB, which the",
+    "source states), gradients that it sums, whole tensors that it sends. All but the last are in the code of",
+    "DeepSpeed; that activations are sent whole, too, is what the rows with fp16 say (some versions of the time",
+    "divide them), and the rows with bf16 agree: 14.6 % before, 6.2 % after. No figure was taken from",
+    "Megatron-Bridge's rows; general changes of the same time (inputs kept in fp8, recomputed modules, 15 us per",
+    "launch, defaults of NVIDIA's recipes: experts that tensor parallelism does not split, tokens that cross to a",
+    "server once) move some of them.",
+)
+SECOND_MISSES = (
+    "Why 206 B with 12 stages ran out of memory is not known: 203 B in the same layout ran with 67 GB of 80.",
+    "",
+    "What stays off, and why as far as it is known. Runs of llm-foundry within some GiB of the device's memory (30b",
+    "with 8,192 tokens, 70b on 64 A100-40GB) took 25 % longer: the allocator frees and allocates anew. BigScience ran",
+    "with CUDA_LAUNCH_BLOCKING=1: 7 ms for each layer and micro-batch would explain most of what its steps lack, and",
+    "put them into order (small micro-batches cost most); how long a blocked launch takes there is not published, and",
+    "the plan does not count it. Repeated runs of one of its configurations differ by 6 %, as much as many of its",
+    "choices. Mixtures of experts with fp8 are predicted too fast: bf16 and fp8 runs of one layout (DeepSeek-V3 on",
+    "GB300) lie 12 % apart where the plan says 24 %. Small experts (Qwen3-30B, GPT-OSS) wait for the host, which",
+    "reads how many tokens each expert gets; how long that takes is not published.",
+)
+SECOND_HEAD = (
+    "# The second and the third set of published configurations",
+    "",
+    "Written by `python -m bench.plan`; figures and what was made of them: [plan-benchmark.md](plan-benchmark.md).",
+    "Sources: f: mosaicml/llm-foundry, scripts/train/benchmarking/README.md at 061f2c7c; b:",
+    "bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md at 053adafe (memory as nvidia-smi shows",
+    "it, context included); n: NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary.md at 00b7660b. The tables lie",
+    "in `bench/plan/second`, those of the third set in `bench/plan/third`.",
+    "",
+)
+THIRD = (
+    "51 configurations of three further sources ([every one](plan-benchmark-second.md#the-third-set)) were written",
+    "down before any of them was judged, and judged once: memory was off by 31.0 % in the median, 8 of 34 within 10",
+    "%; steps by 10.8 %, 33 of 51 within 15 %; scaled by one row of their series by 7.4 %. That is what to expect of",
+    "software whose ways the planner does not know. What was wrong: KempnerForge keeps weights and moments in bf16,",
+    "and whole gradients in fp32 while it accumulates; Megatron keeps fp8 copies beside 16-bit weights unless it is",
+    "told to train in fp8 weights, as NVIDIA's recipes tell it; these do not split experts by tensor parallelism, and",
+    "DeepEP sends a token to a server once. These are choices now (`--no-master-weights`, `--no-sync`,",
+    "`--fp8-weights`, `--expert-tp`, `--deepep`), and stated for these rows; FlagPerf's scripts set no virtual",
+    "stages, which was overlooked. With that:",
+)
+THIRD_HEAD = (
+    "## The third set",
+    "",
+    "Sources: k: KempnerInstitute/KempnerForge, benchmarks/mfu_scaling, weak_scaling_160gpu and 175b_360gpu (peak",
+    "allocated; its mixtures of experts are left out, whose size and parameters do not agree); o: NVIDIA's",
+    "Megatron-Bridge, docs/performance-summary.md at ea299063 (25.09); p: FlagOpen/FlagPerf, training/nvidia (memory",
+    "as nvidia-smi shows it; runs in fp32 are left out, which do not say whether TF32 was on).",
+    "",
+)
