@@ -11,8 +11,8 @@ compile, and are not typical.
 Fewer than three complete steps, marked or inferred, in which the device is idle for a tenth of the time or more:
 kernels take the same in every step, but what the device waits for may occur in this one only. It is advised if it is
 among the three things whose lack leaves most of the step unexplained. Where most of the recording comes before the
-device's first work, and nothing says what the host does there (`one_time.untold_start`), that is said with it, where
-there is no whole step in the place of what costs as much.
+device's first work, and nothing says what the host does there (`one_time.untold_start`), that is said with it; where
+there is no whole step, it stands in the place of what costs as much.
 
 ## What to try
 Mark steps and record three to ten of them after a warm-up.

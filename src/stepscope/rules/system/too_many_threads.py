@@ -12,8 +12,8 @@ From samples of the machine while the steps ran (`machine.processors`): the job'
 ready to, and the cores that other processes use must together exceed the cores that it may use by `min_over`, and the
 rank's main thread must be ready without a processor for `min_waiting` of the time. Where other processes use more
 than the job does, the summary says so, and in a job without a device the price is what the main thread waits of the
-step, with the same part of its wait for batches if workers prepare them. Without the job's own threads the work would
-still be there: then there is no price.
+step, with the same part of its wait for batches if workers prepare them. Where it is the job's own threads that are too
+many, fewer of them leave the same work to do: then there is no price.
 
 ## What to try
 Fewer threads: loader workers, and threads of OpenMP in each process, together no more than the cores. Each process of
