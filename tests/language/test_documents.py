@@ -13,11 +13,7 @@ from language.documents import ROOT, faults, main, sources, translation_of
 
 #: What is not translated yet, by the beginning of its path: families of rules, or folders.
 NOT_YET = {
-    "docs/rules/MEM",
     "docs/rules/README",
-    "docs/rules/REC",
-    "docs/rules/SYN",
-    "docs/rules/SYS",
 }
 ENGLISH = """# Copies
 The loader copies 2 batches per step, see `copies` and [the guide](../guide.md).
