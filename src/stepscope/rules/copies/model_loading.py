@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.host.unused_device import FETCHED, RECORD_LATER
@@ -59,9 +60,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     place = found.taken_ns if s.maybe(stepless) else None
     yield Draft(
         title="Loading the model takes much of the recording",
-        summary=f"For {duration(found.taken_ns)}, {percent(share)} of the {duration(found.recorded_ns)} recorded, "
-        f"{found.count:,} copies bring {quantity(found.bytes, 'bytes')} to the device before it computes with "
-        "them: as when a model is loaded, which happens once.",
+        summary=said(
+            "For {taken}, {share} of the {recorded} recorded, {count:,} copies bring {size} to the device before it "
+            "computes with them: as when a model is loaded, which happens once.",
+            taken=duration(found.taken_ns),
+            share=percent(share),
+            recorded=duration(found.recorded_ns),
+            count=found.count,
+            size=quantity(found.bytes, "bytes"),
+        ),
         actions=(_NSIGHT if told.recorder == "nsight" else RECORD_LATER, *FETCHED),
         taken_ns=place,
         placed_as_ns=place,
