@@ -581,6 +581,13 @@ class TestRules:
         assert run(["rules", "data-loading"]) == 0
         assert capsys.readouterr().out.startswith("# ")
 
+    @pytest.mark.parametrize(("name", "start"), [("COM008", "# COM008：bucket-size\n"), ("amp", "# 混合精度")])
+    def test_pages_in_chinese_say_nothing_of_their_source(self, capsys, name: str, start: str) -> None:
+        assert run(["rules", name, "--lang", "zh"]) == 0
+        assert capsys.readouterr().out.startswith(start)
+        assert run(["rules", name, "--lang", "zh", "--json"]) == 0
+        assert capsys.readouterr().out.isascii()
+
     def test_an_unknown_rule_is_an_error_of_one_sentence(self, capsys) -> None:
         assert run(["rules", "nonsense"]) == 2
         assert "no rule or remedy is called 'nonsense'" in capsys.readouterr().err

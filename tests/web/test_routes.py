@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 from starlette.types import Message
 
+from stepscope.language import speaking
 from stepscope.model.errors import UserError
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
@@ -218,6 +219,14 @@ def test_every_rule_and_every_remedy_can_be_read() -> None:
         assert "<script" not in found["html"]
         for other in re.findall(r'href="#/guide\?read=([^"]+)"', found["html"]):
             assert words_on(other)["title"], (name, other)
+
+
+def test_pages_are_in_the_language_that_is_spoken() -> None:
+    with speaking("zh"):
+        for name in ("COM008", "amp", *remedies.names()):
+            found = words_on(name)
+            assert re.search(r"[\u4e00-\u9fff]", found["title"] + found["html"]), name
+            assert "source:" not in found["title"] + found["html"]
 
 
 def test_there_is_no_page_on_what_is_neither() -> None:

@@ -22,6 +22,7 @@ def rules(
     family: Family = "host",
 ) -> None:
     """List the rules and remedies, or show the documentation of one."""
+    from stepscope.language import spoken
     from stepscope.rules import documentation, remedies
     from stepscope.rules.registry import all_rules
 
@@ -38,13 +39,14 @@ def rules(
 
         found = known.get(name.upper()) or next((r for r in known.values() if r.rule.name == name), None)
         if found is None and name in remedies.names():
-            typer.echo(_dumped({"name": name, "text": remedies.text(name)}) if json else remedies.text(name).rstrip())
+            page = remedies.text(name) if json else remedies.text(name, spoken())
+            typer.echo(_dumped({"name": name, "text": page}) if json else page.rstrip())
             return
         if found is None:
             names = (*known, *(rule.rule.name for rule in known.values()), *remedies.names())
             hint = choose(name, names, "`stepscope rules` lists them")
             raise UserError(f"no rule or remedy is called {name!r}", hint=hint)
-        typer.echo(_dumped(documentation.as_json(found)) if json else documentation.page(found).rstrip())
+        typer.echo(_dumped(documentation.as_json(found)) if json else documentation.page(found, spoken()).rstrip())
     elif json:
         typer.echo(_dumped([documentation.as_json(rule) for rule in known.values()]))
     else:

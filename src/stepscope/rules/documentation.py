@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from stepscope.rules.rule import Registered
+from stepscope.rules.translated import translation
 
 #: In this order, each followed by at least one sentence.
 HEADINGS: Final = ("What it finds", "Why it matters", "How it decides", "What to try", "Known limits")
@@ -17,9 +18,18 @@ def sections(registered: Registered) -> dict[str, str]:
     return {heading: text.strip() for heading, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def page(registered: Registered) -> str:
-    """The rule's page, Markdown: its documentation and its thresholds."""
+def page(registered: Registered, language: str = "en") -> str:
+    """The rule's page, Markdown: its documentation and its thresholds.
+
+    Args:
+        registered: The rule.
+        language: One of `stepscope.language.LANGUAGES`; the page is English where it is not translated, as is that of a
+            rule of a plug-in.
+    """
     rule = registered.rule
+    own = registered.module.startswith("stepscope.rules.")
+    if language != "en" and own and (other := translation("rules", rule.code, language)):
+        return other
     lines = [f"# {rule.code}: {rule.name}", "", f"Family: {registered.family}.", "", registered.documentation, ""]
     lines += ["## Thresholds", ""]
     if rule.thresholds:

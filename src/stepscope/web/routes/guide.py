@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from stepscope.guide.tree import BY_KEY, TREE
+from stepscope.language import spoken
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.rules import documentation, remedies
@@ -52,7 +53,8 @@ def words_on(name: str) -> dict[str, Any]:
     rules = all_rules()
     if name not in rules and name not in remedies.names():
         raise UserError(f"there is no page on {name[:40]!r}", hint=choose(name, (*rules, *remedies.names())))
-    text = documentation.page(rules[name]) if name in rules else remedies.text(name)
+    language = spoken()
+    text = documentation.page(rules[name], language) if name in rules else remedies.text(name, language)
     title, _, rest = text.lstrip("# ").partition("\n")
     # Texts of stepscope's own; this preset has no HTML and no addresses that run scripts all the same.
     markdown = MarkdownIt("js-default", {"html": False, "linkify": False})
