@@ -23,6 +23,7 @@ from stepscope.ingest import Options, open_trace
 from stepscope.record.api import parity
 from stepscope.reports import catalogue, terminal
 from stepscope.reports.build import build_report
+from stepscope.rules.documentation import page
 from stepscope.rules.registry import all_rules
 from stepscope.signals.catalogue import all_signals
 from stepscope.trying.registry import all_remedies
@@ -127,6 +128,20 @@ def test_the_list_of_rules() -> None:
     assert pages == set(all_rules())
 
 
+def test_the_list_of_rules_in_chinese() -> None:
+    lines = ["## 所有规则"]
+    family = ""
+    for code, registered in all_rules().items():
+        if registered.family != family:
+            family = registered.family
+            lines += ["", f"### {family}", "", "| 规则 | 名称 | 发现什么 |", "|---|---|---|"]
+        title, named, finds, *_ = page(registered, "zh").split("\n\n")
+        assert title == f"# {code}：{registered.rule.name}"
+        assert named == f"类别：{family}。"
+        lines.append(f"| [{code}]({code}.md) | {registered.rule.name} | {finds} |")
+    keep(DOCS / "zh" / "rules" / "README.md", "list", "\n".join(lines))
+
+
 def test_the_parity_of_profilers() -> None:
     keep(DOCS / "profiler-api.md", "parity", parity.table())
 
@@ -158,6 +173,6 @@ def test_every_public_name_is_documented() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
-        for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    for document in [*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "README.zh.md"]:
+        for target in re.findall(r"\]\((?!https?://)([^)#]+)", document.read_text(encoding="utf-8")):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
