@@ -219,3 +219,13 @@ def test_whose_profiler_wrote_a_folder(tmp_path: Path, name: str, info: dict[str
     (tmp_path / name / "profiler_info_0.json").write_text(json.dumps(info), encoding="utf-8")
     with open_fresh(tmp_path / name) as trace:
         assert program_of(trace).framework == framework
+
+
+@pytest.mark.parametrize(
+    ("name", "framework"), [("op_statistic.csv", "pytorch"), ("op_statistic_20240101120000.csv", "unknown")]
+)
+def test_tables_with_the_time_of_an_export_are_of_any_program(tmp_path: Path, name: str, framework: str) -> None:
+    row = {"OP Type": "MatMulV2", "Core Type": "AI_CORE", "Count": "1", "Total Time(us)": "100.5"}
+    write_csv(tmp_path / name, [row])
+    with open_fresh(tmp_path) as trace:
+        assert program_of(trace).framework == framework

@@ -179,6 +179,18 @@ def test_sums_of_a_profiler_tell_of_exposed_communication_without_a_price(
     assert [(one.cost_ns, one.taken_ns) for one in found] == ([(None, 10_000_000)] if told else [])
 
 
+@pytest.mark.parametrize(("bubble", "stages"), [(10_000, True), (9_990, False), (0, False)])
+def test_receives_of_stages_are_told_from_other_communication_by_sums(
+    tmp_path: Path, bubble: int, stages: bool
+) -> None:
+    head = "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble\n"
+    rows = [f"{step},60000,20000,0,20000,20000,90000,{bubble}\n" for step in range(10, 14)]
+    (tmp_path / "step_trace_time.csv").write_text(head + "".join(rows))
+    (finding,) = findings("COM001", open_fresh(tmp_path / "step_trace_time.csv"))
+    assert ("50.0 %" in figures(finding.summary)) == stages
+    assert any("--micro-batch-size 1" in action.after for action in finding.actions) == stages
+
+
 def back_to_back(longer: int) -> Trace:
     """Steps of which three of four reductions begin as soon as their gradient is there, and take `longer` than it."""
     f = Facts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 from stepscope.readers.ascend.files import Result
@@ -50,6 +51,10 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
     return found | {f"parallel.{name}": size for name, size in sizes(metadata).items()}
 
 
+#: `msprof` puts the time of the export into the names of its tables, which torch_npu leaves out.
+_OF_MSPROF: Final = re.compile(r"op_summary|[a-z_]+?_(\d+_)*(slice_\d+_)?\d{8,}\.csv", re.ASCII)
+
+
 def framework(result: Result) -> Attributes:
     """`framework`: `mindspore` or `unknown` where the profiler of another program than PyTorch wrote the result.
 
@@ -60,7 +65,7 @@ def framework(result: Result) -> Attributes:
     told = any(str(key).startswith(("ms_version", "mindspore_version")) for key in result.info)
     if told or any(part.endswith("_ascend_ms") or "mindspore_profiler" in part for part in parts):
         return {"framework": "mindspore"}
-    if not result.info and any("mindstudio_profiler_output" in part or part.startswith("op_summary") for part in parts):
+    if not result.info and any("mindstudio_profiler_output" in part or _OF_MSPROF.match(part) for part in parts):
         return {"framework": "unknown"}
     return {}
 

@@ -43,6 +43,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change
 from stepscope.model.program import Program
 from stepscope.rules.communication.one_reduction import DIVIDED, divisible, in_one
+from stepscope.rules.communication.step_sums import in_sums
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -116,7 +117,7 @@ _STAGES = Action(
     before="--micro-batch-size 4 --global-batch-size 16",
     after="--micro-batch-size 1 --global-batch-size 16",
     page="pipeline-parallelism",
-    needs=("trains",),
+    needs=("may train",),
 )
 _FEWER = Action(
     "Split the model over fewer devices if it fits into their memory: each layer is exchanged by fewer ranks",
@@ -181,7 +182,7 @@ _LESS = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the exposed transfer with the step."""
     if s.maybe(work_known) is False:
-        yield from _summed(s)
+        yield from in_sums(s, (_EVENTS, _EITHER), (_EVENTS, _STAGES), _LARGE)
         return
     share = s(transfer_share)
     if share < limits["min_share"]:
@@ -263,24 +264,6 @@ def _alone(s: Signals, busy: float) -> float:
     """Share of the step in which something is computed and no collective runs; 1 where that is not known."""
     told, exposed = s.maybe(account), s.maybe(exposed_share)
     return 1.0 if told is None or exposed is None else max(1.0 - told.lost - (busy - exposed), 0.0)
-
-
-def _summed(s: Signals) -> Iterator[Draft]:
-    """What the profiler's sums tell."""
-    share = s(account).communication
-    if share >= _LARGE:
-        exposed = round(share * s(step_ns))
-        yield Draft(
-            title="Communication is not overlapped with compute",
-            summary=f"Exposed communication: {duration(exposed)} of each step ({percent(share)}) by the profiler's own "
-            "sums. Which collectives that is, and how long they wait for other ranks, sums do not tell.",
-            actions=(_EVENTS, _EITHER),
-            taken_ns=exposed,
-            waiting=True,
-            confidence=0.5,
-            rows=({"table": "step_budget", "where": {}},),
-            numbers={"exposed_share": share, "min_share": _LARGE},
-        )
 
 
 def _between_layers(kind: str, told: Program | None) -> bool:

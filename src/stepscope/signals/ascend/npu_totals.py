@@ -13,6 +13,12 @@ from stepscope.signals.signal import Signals, signal
 #: `acl aclnnAdd` and `runtime KernelLaunch`: a layer, which calls the one below, and the call.
 _CALL: Final = re.compile(r"(\S+) (.+)")
 
+_RECEIVED_SQL: Final = """
+SELECT sum(value) FILTER (WHERE metric = 'Bubble')
+    / nullif(sum(value) FILTER (WHERE metric = 'Communication(Not Overlapped)'), 0)
+FROM recorded WHERE source = 'steps'
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Total:
@@ -50,6 +56,16 @@ def calls(s: Signals) -> tuple[Total, ...]:
         for name, count, ns, longest in _of(s, "calls")
         if (match := _CALL.fullmatch(name))
     )
+
+
+@signal("share")
+def received_share(s: Signals) -> float:
+    """Receives from other stages of a pipeline as a share of exposed communication, by the profiler's sums of steps."""
+    need_ascend(s)
+    share = s.trace.scalar(_RECEIVED_SQL)
+    if share is None:
+        raise MissingInputError("the recording has no sums of steps", hint="keep step_trace_time.csv")
+    return min(float(share), 1.0)
 
 
 def added(totals: tuple[Total, ...]) -> tuple[int, int, int]:
