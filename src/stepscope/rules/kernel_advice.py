@@ -106,6 +106,16 @@ _CONVOLUTION: Final = Action(
     "model = model.to(device, memory_format=torch.channels_last)",
     page="channels-last",
 )
+#: Kernels that unpack quantised weights into 16 bits: bitsandbytes, GPTQ, AWQ, HQQ, torchao, ggml.
+DEQUANTISING: Final = re.compile(r"dequant", re.IGNORECASE)
+DEQUANTISE: Final = Action(
+    "Quantised weights are unpacked anew in every pass: take kernels that multiply them as they are (Marlin, FP8), "
+    "more tokens per pass, or 16 bits where memory allows it",
+    before="AutoModelForCausalLM.from_pretrained(name, quantization_config=BitsAndBytesConfig(load_in_4bit=True))",
+    after="AutoModelForCausalLM.from_pretrained(name, dtype=torch.bfloat16)   # with adapters as before",
+    needs=("python",),
+    page="batch-size",
+)
 _OPTIMIZER: Final = Action("Use a fused optimizer", page="fused-optimizers")
 _LARGER: Final = Action(
     "A larger batch per program uses the device better; else only faster kernels or another device help",

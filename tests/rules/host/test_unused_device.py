@@ -5,6 +5,7 @@ import pytest
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
+from stepscope.signals.host.one_time import Measured, measured
 from stepscope.signals.host.outside import Outside, outside
 from stepscope.signals.host.own_work import Doing, own_work_share
 from stepscope.signals.host.profiler_cost import own_late_share
@@ -27,6 +28,13 @@ def test_time_after_the_last_work_is_found_and_weighs_most_where_there_are_no_st
     assert figures(draft.summary) == ["38.3 s", "95.8 %"]
     assert (draft.cost_ns, draft.taken_ns) == (None, round(38.3 * S))
     assert drafts("HST014", given(doing(38.3), doing(0.3), steps=5))[0].taken_ns is None
+
+
+@pytest.mark.parametrize(("device", "chosen", "first"), [(12.7, True, True), (12.8, True, False), (12.7, False, False)])
+def test_it_stands_first_where_it_dwarfs_what_was_to_be_measured(device: float, chosen: bool, first: bool) -> None:
+    what = Measured(int(device * S), 40 * S, loop=False, chosen=chosen)
+    (draft,) = drafts("HST014", {**given(doing(38.3), doing(0.3)), measured: what})
+    assert draft.placed_as_ns == (round(38.3 * S) if first else None)
 
 
 def test_time_before_the_first_work_is_found_where_it_has_a_name() -> None:

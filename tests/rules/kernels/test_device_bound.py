@@ -147,3 +147,10 @@ def test_wording_of_a_host_that_the_device_hardly_waits_for(late: float, host: b
     """Threads of overlapping requests wait for the device in calls that look like work."""
     (draft,) = drafts("KRN015", {**given(), shortens: 0.1, late_share: late})
     assert ("host must shrink" in draft.summary) is host
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.19, True), (0.17, False)])
+def test_weights_that_are_unpacked_in_every_pass_have_a_remedy_of_their_own(share: float, said: bool) -> None:
+    kernels = (alike("kDequantizeBlockwise", "elementwise", share), alike("gemm", "gemm", 0.9 - share))
+    (draft,) = drafts("KRN015", given(kernels=kernels))
+    assert ("unpacked anew" in draft.actions[0].text) == said

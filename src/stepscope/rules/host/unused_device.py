@@ -33,6 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.host_work import where
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.host.one_time import measured
 from stepscope.signals.host.outside import outside
 from stepscope.signals.host.own_work import Doing
 from stepscope.signals.shared.job import stepless, steps
@@ -115,13 +116,16 @@ def _remedies(doing: Doing) -> tuple[Action, ...]:
 
 
 def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Action, ...], limits: Limits) -> Draft:
-    total = doing.found.total
+    total, what = doing.found.total, s.maybe(measured)
+    # What was to be measured is a small part of such a recording.
+    first = not s(steps) and what is not None and what.dwarfed_by(total)
     return Draft(
         title=f"The host is busy {when}",
         summary=f"For {duration(total)}, {percent(share)} of the recording, the program is busy on the host {when}, "
         f"outside of all steps, without calls of the device's runtime{where(doing)}.",
         actions=actions,
         taken_ns=None if s(steps) else total,
+        placed_as_ns=total if first else None,
         recorded_share=share,
         confidence=0.8,
         ranges=longest(doing.found),

@@ -33,7 +33,8 @@ from typing import Final
 
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.kernel_names.parse import is_whole_graph
-from stepscope.rules.kernel_advice import WORDS, advice, operands
+from stepscope.rules.finding import Action
+from stepscope.rules.kernel_advice import DEQUANTISE, DEQUANTISING, WORDS, advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import late_share
@@ -48,6 +49,8 @@ _NAMED: Final = 3
 _OPAQUE: Final = 0.5
 #: From so many on, parts of one are not worth a digit.
 _MANY: Final = 10
+#: Kernels that unpack weights are worth a remedy of their own from this part of what is computed on.
+_UNPACKED: Final = 0.2
 #: Shares below this are not worth a word.
 _MENTIONED: Final = 0.05
 #: Where less of what kernels lose is gained by the step, they do not decide its length alone.
@@ -76,13 +79,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Compute kernels take most of the step",
         summary=f"Compute kernels run for {percent(found.busy)} of the step: {_roles(found)}. "
         f"{_listed(named, s(recorded_steps))}" + _what_helps(s),
-        actions=advice(foremost, names, s(program), s.maybe(decoding) is True),
+        actions=(*_unpacked(found), *advice(foremost, names, s(program), s.maybe(decoding) is True)),
         taken_ns=round(open_ * found.length_ns) // s(recorded_steps),
         confidence=0.8,
         events=_foremost(found, named, foremost).events[:20],
         rows=tuple({"table": "kernels", "where": {"name": name}} for name in dict.fromkeys(one.name for one in named)),
         numbers={f"{compute.name}.busy": round(found.busy, 4), **limits},
     )
+
+
+def _unpacked(found: Dominance) -> tuple[Action, ...]:
+    """What to do where much of it only unpacks quantised weights."""
+    share = sum(one.share for one in found.kernels if DEQUANTISING.search(one.name))
+    return (DEQUANTISE,) if share >= _UNPACKED * found.busy else ()
 
 
 def _foremost(found: Dominance, named: list[Alike], role: str) -> Alike:
