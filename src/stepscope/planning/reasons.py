@@ -59,7 +59,8 @@ def _recomputation(shape: ModelShape, plan: JudgedPlan) -> str:
         Recompute.FULL: "all layers are recomputed",
         Recompute.SELECTIVE: "attention's scores are recomputed",
         Recompute.OPERATORS: "all but chosen operators are recomputed",
-        Recompute.MODULES: "norms, activations and latent projections are recomputed",
+        Recompute.MODULES: f"norms{', activations and latent projections' if shape.latent else ' and activations'} "
+        "are recomputed",
     }
     return f"{words[layout.recompute]}: activations take {kept}, recomputing {taken} of the step"
 

@@ -69,7 +69,8 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
         said.append(f"sequences of {_USUAL_SEQ:,} tokens")
     if "global_batch" not in fixed:
         fixed["global_batch"] = _batch(fixed, devices)
-        said.append(f"a global batch of {fixed['global_batch']:,} sequences, about 4 M tokens")
+        tokens = fixed["global_batch"] * fixed["seq"] / 2**20
+        said.append(f"a global batch of {fixed['global_batch']:,} sequences, about {tokens:,.0f} M tokens")
     asked = Request(shape, platform, devices, fixed, tuple(said))
     if not recipe and _of_old(asked, framework or _framework(fixed)):
         said += _old_habits(fixed)

@@ -14,6 +14,8 @@ from stepscope.planning.request import Request, completed, usual_precision
 _LEAST_TOKENS: Final = 2048
 _MICRO_BATCHES: Final = (1, 2, 4, 8, 16, 32)
 _MOST_STAGES: Final = 64
+#: Layers of the fullest stage or chunk, as a multiple of the mean, up to which a division is looked at.
+_UNEVEN: Final = 1.07
 
 
 def divisors(number: int) -> list[int]:
@@ -33,11 +35,13 @@ def groups(asked: Request) -> Iterator[dict[str, Any]]:
                 dp = devices // (tp * pp * cp)
                 if asked.fixed.get("dp", dp) != dp or dp > asked.fixed["global_batch"]:
                     continue
-                for ep in _choices(asked, "ep", _experts(asked, dp * cp)):
+                split = asked.fixed.get("expert_tp", 1) or tp
+                for ep in _choices(asked, "ep", _experts(asked, dp * cp * tp // split)):
                     for micro in _choices(asked, "micro_batch", _sizes(asked, dp)):
                         for virtual in _choices(asked, "virtual_stages", _chunks(asked, pp, dp, micro)):
                             yield {"tp": tp, "pp": pp, "cp": cp, "dp": dp, "ep": ep, "micro_batch": micro,
-                                   "virtual_stages": virtual, "sequence_parallel": tp > 1}  # fmt: skip
+                                   "virtual_stages": virtual, "sequence_parallel": tp > 1,
+                                   "expert_tp": 1 if asked.shape.experts else 0}  # fmt: skip
 
 
 def layouts(asked: Request, group: dict[str, Any], framework: Framework) -> Iterator[Layout]:
@@ -82,8 +86,12 @@ def _tensor(asked: Request, tp: int) -> bool:
 def _stages(asked: Request, tp: int) -> list[int]:
     layers = asked.shape.layers
     found = [n for n in divisors(asked.devices // tp) if n <= min(layers, _MOST_STAGES)]
-    even = [n for n in found if layers % n == 0 or (layers + 2) % n == 0]
-    return even or found
+    return [n for n in found if _nearly_even(layers, n)] or found
+
+
+def _nearly_even(layers: int, parts: int) -> bool:
+    """Whether the fullest of so many parts has hardly more layers than the mean one: 61 in 16, say, or 126 in 16."""
+    return parts <= layers and -(-layers // parts) * parts <= _UNEVEN * layers
 
 
 def _context(asked: Request, used: int) -> list[int]:
@@ -107,7 +115,7 @@ def _chunks(asked: Request, pp: int, dp: int, micro: int) -> list[int]:
     count = asked.fixed["global_batch"] // (dp * micro)
     if pp == 1 or "schedule" in asked.fixed or count % pp:
         return [1]
-    return [1] + [v for v in (2, 3, 4, 5, 6, 8) if asked.shape.layers % (pp * v) == 0]
+    return [1] + [v for v in (2, 3, 4, 5, 6, 8) if _nearly_even(asked.shape.layers, pp * v)]
 
 
 def _schedules(asked: Request, group: dict[str, Any], framework: Framework) -> list[dict[str, Schedule]]:

@@ -11,8 +11,6 @@ from stepscope.planning.layout import Layout, Recompute
 def document(layout: Layout) -> str:
     """The JSON that a plan decides."""
     zero: dict[str, Any] = {"stage": layout.zero, "overlap_comm": True, "contiguous_gradients": True}
-    if layout.zero == 3:
-        zero |= {"stage3_prefetch_bucket_size": "auto", "stage3_param_persistence_threshold": "auto"}
     if layout.offload != "none":
         zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
     if layout.offload == "weights":
@@ -24,6 +22,8 @@ def document(layout: Layout) -> str:
         "zero_optimization": zero,
         "fp16" if layout.precision == "fp16" else "bf16": {"enabled": layout.precision != "fp32"},
     }
+    if layout.tp > 1:
+        found["tensor_parallel"] = {"autotp_size": layout.tp}
     if layout.recompute is not Recompute.NONE:
         found["activation_checkpointing"] = {"partition_activations": layout.tp > 1}
     return json.dumps(found, indent=2)

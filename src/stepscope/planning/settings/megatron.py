@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.layout import Layout, Recompute
+from stepscope.planning.stages import stages
 
 
 def arguments(shape: ModelShape, layout: Layout) -> str:
@@ -14,6 +15,7 @@ def arguments(shape: ModelShape, layout: Layout) -> str:
         f"--micro-batch-size {layout.micro_batch}",
         f"--global-batch-size {layout.global_batch}",
         f"--seq-length {layout.seq}",
+        f"--max-position-embeddings {max(layout.seq, shape.positions)}",
         *_model(shape),
     ]
     if layout.sequence_parallel:
@@ -26,9 +28,13 @@ def arguments(shape: ModelShape, layout: Layout) -> str:
             said.append(f"--expert-tensor-parallel-size {layout.expert_split}")
         if layout.grouped_dispatch:
             said += ["--moe-token-dispatcher-type flex", "--moe-enable-deepep"]
+        else:
+            said.append("--moe-token-dispatcher-type alltoall")
     if layout.virtual_stages > 1:
         chunk = max(1, shape.layers // (layout.pp * layout.virtual_stages))
-        said.append(f"--num-layers-per-virtual-pipeline-stage {chunk}")
+        if shape.layers % (layout.pp * layout.virtual_stages) == 0:
+            said.append(f"--num-layers-per-virtual-pipeline-stage {chunk}")
+    said += _uneven(shape, layout)
     if layout.zero >= 3:
         said += ["--use-torch-fsdp2"]
     elif layout.zero >= 1:
@@ -56,6 +62,16 @@ def mindspeed(shape: ModelShape, layout: Layout) -> str:
     return "\n".join([f"export HCCL_BUFFSIZE={buffer}", *lines])
 
 
+def _uneven(shape: ModelShape, layout: Layout) -> list[str]:
+    """What cuts layers that do not divide: a layout of embedding (E), layers (t) and loss (L), chunk by chunk."""
+    chunks = layout.pp * layout.virtual_stages
+    if layout.pp == 1 or shape.layers % chunks == 0:
+        return []
+    sizes = [stage.layers for stage in stages(shape, chunks, 1)]
+    text = "|".join("t" * size for size in sizes)
+    return [f"--pipeline-model-parallel-layout 'E{text}L'"]
+
+
 def _model(shape: ModelShape) -> list[str]:
     said = [
         f"--num-layers {shape.layers}",
@@ -71,12 +87,34 @@ def _model(shape: ModelShape) -> list[str]:
         said.append("--normalization RMSNorm")
     if not shape.tied:
         said.append("--untie-embeddings-and-output-weights")
-    if shape.experts:
-        said += [f"--num-experts {shape.experts}", f"--moe-router-topk {shape.active_experts}",
-                 f"--moe-ffn-hidden-size {shape.expert_ffn}", "--moe-grouped-gemm"]  # fmt: skip
-    if shape.latent:
-        said += ["--multi-latent-attention", f"--kv-lora-rank {shape.latent.kv_rank}"]
+    if shape.rotary:
+        said.append("--position-embedding-type rope")
+    if not shape.biases:
+        said.append("--disable-bias-linear")
+    if not shape.latent and shape.head_dim * shape.heads != shape.hidden:
+        said.append(f"--kv-channels {shape.head_dim}")
+    return [*said, *_experts(shape), *_latent(shape)]
+
+
+def _experts(shape: ModelShape) -> list[str]:
+    if not shape.experts:
+        return []
+    said = [f"--num-experts {shape.experts}", f"--moe-router-topk {shape.active_experts}",
+            f"--moe-ffn-hidden-size {shape.expert_ffn}", "--moe-grouped-gemm"]  # fmt: skip
+    if shape.shared_ffn:
+        said.append(f"--moe-shared-expert-intermediate-size {shape.shared_ffn}")
+    if shape.dense_layers:
+        said.append(f"--moe-layer-freq '([0]*{shape.dense_layers}+[1]*{shape.moe_layers})'")
     return said
+
+
+def _latent(shape: ModelShape) -> list[str]:
+    one = shape.latent
+    if one is None:
+        return []
+    query = [f"--q-lora-rank {one.query_rank}"] if one.query_rank else []
+    return ["--multi-latent-attention", *query, f"--kv-lora-rank {one.kv_rank}", f"--qk-head-dim {one.nope}",
+            f"--qk-pos-emb-head-dim {one.rope}", f"--v-head-dim {one.value}"]  # fmt: skip
 
 
 def _recomputation(shape: ModelShape, layout: Layout) -> list[str]:

@@ -31,6 +31,8 @@ def toml(layout: Layout) -> str:
         f"pipeline_parallel_degree = {layout.pp}",
         f"context_parallel_degree = {layout.cp}",
     ]
+    if layout.ep > 1:
+        lines.append(f"expert_parallel_degree = {layout.ep}")
     if layout.zero == 2:
         lines.append('fsdp_reshard_after_forward = "never"')
     if layout.pp > 1:

@@ -121,12 +121,15 @@ def _summed(layout: Layout) -> float:
     """Bytes per weight that summing its gradient over micro-batches reads and writes.
 
     Megatron sums in fp32 within the multiplication: 4 read, 4 written. DeepSpeed's pipeline leaves it to autograd in
-    fp16 (2 + 2 read, 2 written); its BF16_Optimizer widens (2, 4) and adds (4 + 4, 4): runtime/bf16_optimizer.py.
+    fp16 (2 + 2 read, 2 written); its BF16_Optimizer widens (2, 4) and adds (4 + 4, 4): runtime/bf16_optimizer.py. FSDP2
+    adds to whole gradients in fp32 (2 + 4, 4) where it does not reduce each micro-batch's, as in a pipeline.
     """
     if layout.framework is Framework.MEGATRON:
         return 8.0
     if layout.framework is Framework.DEEPSPEED and layout.pp > 1:
         return 18.0 if layout.precision == "bf16" else 6.0
+    if layout.framework in (Framework.FSDP, Framework.TORCHTITAN) and (layout.pp > 1 or not layout.reduce_each):
+        return 10.0 if layout.zero >= 2 and layout.micro_batches > 1 else 0.0
     return 0.0
 
 

@@ -68,8 +68,8 @@ def _plans(planned: Planned) -> tuple[Block, ...]:
     if not planned.plans:
         return (Line("no layout fits", tone="error"),)
     headings = (
-        Heading("plan", number=False), Heading("step"), Heading("tokens/s"), Heading("TFLOP/s", rank=2),
-        Heading("MFU", rank=1), Heading("memory"), Heading("of it", rank=3), Heading("", number=False, rank=4),
+        Heading("plan", number=False), Heading("recompute", number=False), Heading("step"), Heading("tokens/s"),
+        Heading("MFU", rank=1), Heading("memory"), Heading("of it", rank=2), Heading("", number=False),
     )  # fmt: skip
     return (Grid(headings, tuple(_row(plan) for plan in planned.plans)),)
 
@@ -78,23 +78,26 @@ def _row(plan: JudgedPlan) -> tuple[str, ...]:
     memory = plan.memory
     fits = "does not fit" if not memory.fits else "tight" if memory.tight else "fits"
     return (
-        words(plan), duration(plan.step_ns), f"{plan.tokens_per_second:,.0f}", f"{plan.flops_per_device / 1e12:,.0f}",
+        words(plan), _again(plan), duration(plan.step_ns), f"{plan.tokens_per_second:,.0f}",
         percent(plan.mfu), quantity(memory.device_bytes, "bytes"),
         percent(memory.device_bytes / memory.usable_bytes, 0), fits,
     )  # fmt: skip
 
 
 def words(plan: JudgedPlan) -> str:
-    """A layout in a line."""
+    """A layout in a line, but what it recomputes."""
     one = plan.layout
     said = [one.precision] if one.precision == "fp8" else []
     said += [f"tp {one.tp}", f"pp {one.pp}" + (f"x{one.virtual_stages}" if one.virtual_stages > 1 else "")]
     said.append(f"dp {one.dp}")
     said += [f"cp {one.cp}"] * (one.cp > 1) + [f"ep {one.ep}"] * (one.ep > 1)
     said += [f"micro {one.micro_batch}", f"zero {one.zero}"]
-    recompute = one.recompute.value
-    said.append(f"{one.recomputed_layers} layers again" if recompute == "layers" else f"recompute {recompute}")
-    return ", ".join(said)
+    return " ".join(said)
+
+
+def _again(plan: JudgedPlan) -> str:
+    kind = plan.layout.recompute.value
+    return f"{plan.layout.recomputed_layers} layers" if kind == "layers" else kind
 
 
 def _memory(plan: JudgedPlan) -> tuple[Block, ...]:
