@@ -51,7 +51,7 @@ def updated(room: str, language: str) -> str:
     known.obsolete.clear()
     for message in known:
         same = elsewhere.get((message.context, message.id))
-        if same is not None and (message.fuzzy or not any(message.string)):
+        if same is not None and (message.fuzzy or not message.string or not any(message.string)):
             message.string, message.flags = same.string, set()
     for message in words.values():
         known.add(message.id, message.string, context=message.context)

@@ -29,7 +29,7 @@ class Said(str):
 
     def __new__(cls, pattern: str, values: Mapping[str, Any], many: str = "", number: float = 1) -> Said:
         """Fill the pattern in English."""
-        text = super().__new__(cls, _filled(many if many and number != 1 else pattern, values))
+        text = super().__new__(cls, (many if many and number != 1 else pattern).format_map(values))
         text.pattern, text.many, text.values, text.number = pattern, many, values, number
         return text
 
@@ -38,7 +38,7 @@ class Said(str):
         pattern = catalogue.pattern(self.pattern, self.many, self.number)
         if pattern is None:
             pattern = self.many if self.many and self.number != 1 else self.pattern
-        return _filled(pattern, {name: _told(value, catalogue) for name, value in self.values.items()})
+        return pattern.format_map({name: _told(value, catalogue) for name, value in self.values.items()})
 
     def each(self, change: Callable[[str], str]) -> Said:
         """The same with every value that is a text changed; values that are `Said` in their values."""
@@ -157,14 +157,8 @@ def listing(parts: Iterable[str], between: str = ", ", last: str = "") -> str:
         between: What English puts between them.
         last: The same before the last one, such as ` and `; as between the others unless given.
     """
-    kept = tuple(parts)
-    if last and len(kept) > 1:
-        return sentences((sentences(kept[:-1], between), kept[-1]), last)
-    return sentences(kept, between)
-
-
-def _filled(pattern: str, values: Mapping[str, Any]) -> str:
-    return pattern.format_map(values)
+    *first, final = tuple(parts) or ("",)
+    return sentences((sentences(first, between), final), last or between)
 
 
 def _told(value: Any, catalogue: Catalogue) -> Any:

@@ -47,7 +47,7 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def told(text: str, language: str | None = None) -> str:
-    """A text in a language, as a plain `str`: what was `said` by its parts, others where the catalogue has them whole.
+    """A text in a language, as a plain `str`: what was `said` by its parts, others by the pattern that they fit.
 
     Args:
         text: What is to be shown; names of a recording are no such texts, and stay as they are.
@@ -57,9 +57,8 @@ def told(text: str, language: str | None = None) -> str:
     if language == "en":
         return str(text)
     catalogue = catalogue_of(language)
-    if isinstance(text, Said):
-        return text.in_words_of(catalogue)
-    return catalogue.pattern(text) or str(text)
+    found = text if isinstance(text, Said) else recalled(text, language) if " " in text else text
+    return found.in_words_of(catalogue) if isinstance(found, Said) else catalogue.pattern(found) or str(found)
 
 
 def recalled(text: str, language: str | None = None) -> str:

@@ -15,6 +15,7 @@ from stepscope.cluster.job import JobParts
 from stepscope.cluster.part import groups_of, numbered_steps
 from stepscope.cluster.tables import JOB_TABLES, parts_for
 from stepscope.ingest.workers import MakeWorkers, processes
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.program import Program
@@ -111,14 +112,14 @@ def _ranks_here(
     for position, rank in enumerate(ranks):
         done = count(position * len(wanted))
 
-        def said(name: str, rank: int = rank, done: Iterator[int] = done) -> None:
-            options.progress(f"rank {rank}: {name}", next(done), total)
+        def looked_at(name: str, rank: int = rank, done: Iterator[int] = done) -> None:
+            options.progress(said("rank {rank}: {name}", rank=rank, name=name), next(done), total)
 
         one = trace.rank(rank)
         one.state(given_groups, options.groups)
         one.state(asked_step, ask_step(job.lengths, ranks, options.steps))
         question = Question.of(one, steps[rank] if options.steps else None, options.strict, parts=needed)
-        yield question.result(wanted, look, bool(options.tables), said)
+        yield question.result(wanted, look, bool(options.tables), looked_at)
         if len(ranks) > 1:
             del one, question
             give_back_rank()
@@ -139,7 +140,7 @@ def _ranks_by_workers(
         used, steps = list[int | None](), dict[int, set[int]]()
         # All recordings that are at hand take part in matching, also those that are not asked for.
         for number, (rank, seen) in enumerate(tasks.surveyed(trace.ranks)):
-            options.progress(f"rank {rank}: collectives", number, len(trace.ranks) + len(ranks))
+            options.progress(said("rank {rank}: collectives", rank=rank), number, len(trace.ranks) + len(ranks))
             job.add(rank, trace.recordings[rank], seen.calls, seen.groups, seen.numbered)
             job.lengths[rank] = seen.lengths
             used += seen.used
@@ -159,7 +160,9 @@ def _ranks_by_workers(
             for rank in left
         )  # fmt: skip
         for number, result in enumerate(tasks.analysed(asked)):
-            options.progress(f"rank {result.rank}", len(trace.ranks) + number, len(trace.ranks) + len(ranks))
+            options.progress(
+                said("rank {rank}", rank=result.rank), len(trace.ranks) + number, len(trace.ranks) + len(ranks)
+            )
             yield result
 
 
@@ -167,7 +170,7 @@ def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:
     known = analyses()
     for name in names:
         if name not in known and name not in JOB_TABLES:
-            raise UserError(f"no table is called {name!r}", hint=choose(name, [*known, *JOB_TABLES]))
+            raise UserError(said("no table is called {name!r}", name=name), hint=choose(name, [*known, *JOB_TABLES]))
     shown = names or (SHOWN if page else known)
     return [analysis for name, analysis in known.items() if name in shown]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from stepscope.ingest.inputs import SOURCES, source_of
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import Input
 from stepscope.model.program import Program
@@ -78,7 +79,7 @@ class Abstention:
     @classmethod
     def failing(cls, table: str, error: Exception, source: tuple[int, Recording]) -> Abstention:
         """The abstention of a table whose analysis failed on one rank."""
-        message = f"it failed ({type(error).__name__})"
+        message = said("it failed ({name})", name=type(error).__name__)
         return cls(table, message, "run again with --debug and report what it shows", True, (source[0],))
 
     @classmethod
@@ -129,9 +130,9 @@ def trigger_lines(recordings: Mapping[int, Recording]) -> list[HealthLine]:
     effect = "what is recorded are the steps after that"
     return [
         HealthLine(
-            "triggered", "info", said, effect, len(those), those[0] if len(those) == 1 < len(recordings) else None
+            "triggered", "info", words, effect, len(those), those[0] if len(those) == 1 < len(recordings) else None
         )
-        for said, those in ranks.items()
+        for words, those in ranks.items()
     ]
 
 
@@ -159,11 +160,14 @@ def abstention_lines(abstentions: Iterable[Abstention]) -> list[HealthLine]:
     lines = []
     for same in by_reason(abstentions):
         one = same[0]
-        where = f" for {len(one.ranks)} of the ranks" if one.partly else ""
+        where = said(" for {ranks} of the ranks", ranks=len(one.ranks)) if one.partly else ""
         rank = one.ranks[0] if len(one.ranks) == 1 and one.partly else None
         code, severity = ("analysis-failed", "error") if one.failed else ("not-computed", "info")
         tables = ", ".join(other.table for other in same)
-        message = f"{tables} {'was' if len(same) == 1 else 'were'} not computed{where}: {one.message}"
+        message = said(
+            "{tables} {en_was} not computed{where}: {message}",
+            tables=tables, en_was="was" if len(same) == 1 else "were", where=where, message=one.message,
+        )  # fmt: skip
         lines.append(HealthLine(code, severity, message, one.hint, len(one.ranks), rank))
     return sorted(lines, key=lambda line: SEVERITIES.index(line.severity))
 

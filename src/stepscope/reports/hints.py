@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from stepscope.ingest.inputs import source_of
+from stepscope.language import said
 from stepscope.model.inputs import Input
 from stepscope.model.program import Program
 
@@ -24,8 +25,11 @@ def how_to_record(needs: Input, reader: str, program: Program) -> str | None:
         return None
     setting = _SETTINGS.get(needs)
     if setting in program.recorded:
-        return f"{setting} was on: what it records did not occur while the profiler looked"
-    return how.replace("activities=[CPU, CUDA]", f"activities=[CPU, {_ACTIVITIES.get(program.platform, 'CUDA')}]")
+        return said("{setting} was on: what it records did not occur while the profiler looked", setting=setting)
+    return how.replace(
+        "activities=[CPU, CUDA]",
+        f"activities=[CPU, {_ACTIVITIES.get(program.platform, 'CUDA')}]",
+    )
 
 
 def how_to_mark(program: Program) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from stepscope.analyses.communication.given_groups import GivenGroup
 from stepscope.ingest.workers import MakeWorkers
+from stepscope.language import said
 from stepscope.model.amounts import listed
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
@@ -73,7 +74,9 @@ def ranks_of(known: Sequence[int], ranks: Sequence[int]) -> tuple[int, ...]:
     """
     for rank in ranks:
         if rank not in known:
-            raise UserError(f"the input has no rank {rank}", hint=f"it has {listed(known)}")
+            raise UserError(
+                said("the input has no rank {rank}", rank=rank), hint=said("it has {known}", known=listed(known))
+            )
     return tuple(sorted(set(ranks))) or tuple(known)
 
 
@@ -99,5 +102,8 @@ def chosen_steps(known: Mapping[int, set[int]], wanted: Sequence[int]) -> dict[i
     everywhere = sorted(set().union(*known.values()))
     for step in wanted:
         if step not in everywhere:
-            raise UserError(f"the input has no step {step}", hint=f"it has {listed(everywhere)}")
+            raise UserError(
+                said("the input has no step {step}", step=step),
+                hint=said("it has {everywhere}", everywhere=listed(everywhere)),
+            )
     return {rank: tuple(step for step in wanted if step in steps) for rank, steps in known.items()}

@@ -129,10 +129,8 @@ _ACCESS: Final = Action(
 def operands(shapes: str) -> str:
     """` of 8 x 4,096 x 128 (3 times), 16`: the tensors among recorded inputs; empty where none can be read."""
     alike = Counter(" x ".join(f"{dim:,}" for dim in dims) for dims in tensors(shapes))
-    words = [
-        said("{text} ({times} times)", text=text, times=times) if times > 1 else text
-        for text, times in list(alike.items())[:_OPERANDS]
-    ]
+    first = list(alike.items())[:_OPERANDS]
+    words = [said("{text} ({times} times)", text=text, times=times) if times > 1 else text for text, times in first]
     return said(" of {operands}", operands=listing(words)) if words else ""
 
 

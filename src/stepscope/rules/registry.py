@@ -29,12 +29,10 @@ def all_rules() -> dict[str, Registered]:
             raise UserError(
                 said(
                     "two rules have the code {code} ({module} and {module_2})",
-                    code=registered.rule.code,
-                    module=known.module,
-                    module_2=registered.module,
+                    code=registered.rule.code, module=known.module, module_2=registered.module,
                 ),
                 hint="remove the package of one of them",
-            )
+            )  # fmt: skip
     order = {family: position for position, family in enumerate(FAMILIES)}
     return dict(sorted(found.items(), key=lambda item: (order[item[1].family], item[0])))
 
@@ -59,10 +57,7 @@ def _third_party() -> Iterator[Registered]:
             raise UserError(
                 said(
                     "the rule {name} of {value} can't be loaded ({name_2}: {error})",
-                    name=point.name,
-                    value=point.value,
-                    name_2=type(error).__name__,
-                    error=error,
+                    name=point.name, value=point.value, name_2=type(error).__name__, error=error,
                 ),
                 hint="update or remove the package it comes from",
-            ) from error
+            ) from error  # fmt: skip

@@ -53,10 +53,7 @@ def _told(doing: str, mine: Sequence[Priced], saved: int, signals: Signals) -> T
     share = percent(saved / (mine[0].step_ns or 1))
     text = said(
         "{doing}, before anything else, cures this and {others}: {saved} per step, {share}, in all.",
-        doing=doing,
-        others=others,
-        saved=duration(saved),
-        share=share,
-    )
+        doing=doing, others=others, saved=duration(saved), share=share,
+    )  # fmt: skip
     codes = tuple(one.registered.rule.code for one in mine)
     return Together(saved, codes, without_steps(text) if signals.maybe(stepless) else text)

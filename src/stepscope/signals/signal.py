@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
 
 from stepscope.analyses.registry import analyses, table_of
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 
 T = TypeVar("T")
 
-_REPORT = "run again with --debug and report what it shows"
+_REPORT = said("run again with --debug and report what it shows")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

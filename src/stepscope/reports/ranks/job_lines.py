@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.parallel_groups import parallel_groups
+from stepscope.language import said
 from stepscope.reports.health import HealthLine
 from stepscope.reports.ranks.unlike_lines import unlike_lines
 
@@ -26,7 +27,11 @@ def _across(job: JobParts) -> list[HealthLine]:
         HealthLine(
             "tensor-across-hosts",
             "warning",
-            f"tensor parallelism goes over the network: ranks {listed} are on {across[0]['hosts']} hosts",
+            said(
+                "tensor parallelism goes over the network: ranks {listed} are on {hosts} hosts",
+                listed=listed,
+                hosts=across[0]["hosts"],
+            ),
             "it communicates in every layer, and waits for it; place the ranks of each tensor-parallel group on one "
             "host, and let data or pipeline parallelism go between hosts",
             len(across),

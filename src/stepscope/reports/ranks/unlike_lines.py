@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from stepscope.cluster.job import JobParts
 from stepscope.cluster.unlike import UnlikeSteps, beyond_hand, recorded_by, uneven_calls, unknown_groups, unlike_steps
 from stepscope.ingest.inputs import source_of
+from stepscope.language import said
 from stepscope.model.amounts import listed
 from stepscope.reports.health import HealthLine
 
@@ -22,7 +23,8 @@ def unlike_lines(job: JobParts) -> Iterator[HealthLine]:
     if len(readers) > 1:
         each = [f"{source_of(name).profiler or name} ({_ranks(ranks)})" for name, ranks in readers.items()]
         yield HealthLine(
-            "profilers-differ", "warning", f"the ranks were recorded by {len(readers)} profilers: {'; '.join(each)}",
+            "profilers-differ", "warning",
+            said("the ranks were recorded by {readers} profilers: {each}", readers=len(readers), each="; ".join(each)),
             "what they measure differs, so that times of such ranks compare only roughly; collectives match where both "
             "name a group alike; record all ranks with one profiler", len(readers),
         )  # fmt: skip
@@ -30,19 +32,23 @@ def unlike_lines(job: JobParts) -> Iterator[HealthLine]:
         yield _steps(unlike)
     if uneven := uneven_calls(job):
         first = uneven[0]
-        more = f", likewise {len(uneven) - 1} more kinds" if len(uneven) > 1 else ""
+        more = said(", likewise {uneven} more kinds", uneven=len(uneven) - 1) if len(uneven) > 1 else ""
         ordered = any(one.ordered for one in uneven)
         yield HealthLine(
             "collectives-uneven", "warning",
-            f"the ranks recorded different numbers of collectives in the same steps: {first.lacking:,} of "
-            f"{first.of:,} {first.collective} of group {first.group} lack a rank{more}",
+            said("the ranks recorded different numbers of collectives in the same steps: {lacking:,} of {of:,} "
+"{collective} of group {group} lack a rank{more}", lacking=first.lacking, of=first.of,
+                 collective=first.collective, group=first.group, more=more),
             "of steps in which the order alone tells which ones belong together, their waiting is left out" if ordered
             else "they match by sequence number, without the ranks that lack them", sum(one.lacking for one in uneven),
         )  # fmt: skip
     if unknown := unknown_groups(job):
-        shown = ", ".join(unknown[:_NAMED]) + (f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else "")
+        shown = ", ".join(unknown[:_NAMED]) + (
+            said(" and {unknown} more", unknown=len(unknown) - _NAMED) if len(unknown) > _NAMED else ""
+        )
         yield HealthLine(
-            "groups-unknown", "warning", f"the file of --groups states what the job does not have: {shown}",
+            "groups-unknown", "warning", said("the file of --groups states what the job does not have: "
+                                              "{shown}", shown=shown),
             "it has no effect; `--table parallel_groups` lists recorded groups and their ranks", len(unknown),
         )  # fmt: skip
 
@@ -53,11 +59,13 @@ def _absent(job: JobParts, least: int, named: tuple[int, ...]) -> HealthLine:
         which = f": {listed(named, 6)}" if len(named) == absent else ""
         return HealthLine(
             "ranks-missing", "info",
-            f"the ranks at hand are not all: the job has {least:,} at least, and {absent:,} are not given{which}",
+            said("the ranks at hand are not all: the job has {least:,} at least, and {absent:,} are not "
+"given{which}", least=least, absent=absent, which=which),
             "a rank that is not given may be later than those that are; give the recordings of all ranks",
         )  # fmt: skip
     return HealthLine(
-        "ranks-unknown", "info", f"how many ranks the job has is not recorded; ranks {_numbers(job)} are at hand",
+        "ranks-unknown", "info", said("how many ranks the job has is not recorded; ranks {numbers} are at "
+                                      "hand", numbers=_numbers(job)),
         "if these are not all ranks, one that is not given may be later; give the recordings of all ranks",
     )  # fmt: skip
 
@@ -71,15 +79,17 @@ def _steps(unlike: UnlikeSteps) -> HealthLine:
     for rank, steps in unlike.others.items():
         ranks.setdefault(steps, []).append(rank)
     each = [f"{_ranks(tuple(who))}: {listed(steps)}" for steps, who in ranks.items()]
-    more = f"; {len(each) - _NAMED} more sets" if len(each) > _NAMED else ""
+    more = said("; {each} more sets", each=len(each) - _NAMED) if len(each) > _NAMED else ""
     return HealthLine(
         "steps-differ", "info" if unlike.common else "warning",
-        f"the ranks recorded different steps: {'; '.join(each[:_NAMED])}{more}; the others: {listed(unlike.usual)}",
-        f"collectives of common steps ({listed(unlike.common)}) are compared; means per step are of each rank's own"
+        said("the ranks recorded different steps: {each}{more}; the others: "
+             "{usual}", each='; '.join(each[:_NAMED]), more=more, usual=listed(unlike.usual)),
+        said("collectives of common steps ({common}) are compared; means per step are of each rank's "
+             "own", common=listed(unlike.common))
         if unlike.common else "no step is common to all, so that means per step are of other steps on each rank; "
         "record the same steps on all", len(unlike.others),
     )  # fmt: skip
 
 
 def _ranks(ranks: tuple[int, ...]) -> str:
-    return f"rank{'s' * (len(ranks) > 1)} {listed(ranks)}"
+    return said("ranks {ranks}", ranks=listed(ranks)) if len(ranks) > 1 else said("rank {number}", number=ranks[0])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stepscope.language import said
+from stepscope.language import listing, said, sentences
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import PARTS, Bar, Bars, Line, Section
 from stepscope.reports.contents import Contents
@@ -53,9 +53,9 @@ def budget(report: Contents, top: int) -> Section:
     if len(bars) > 1:
         mean = _mean(steps)
         bars.append(Bar(said("mean"), mean.total, mean.parts, mean=True))
-    aside = _aside(steps, places) if has_steps(report) else "no steps are known"
+    aside = _aside(steps, places) if has_steps(report) else said("no steps are known")
     if atypical := left_out(report):
-        aside += f" · without {plural(atypical, 'step')} not typical"
+        aside = sentences((aside, said("without {steps} not typical", steps=plural(atypical, "step"))), " · ")
     return Section("Where the time went", (Bars(tuple(bars)), *_atypical(report)), aside=aside)
 
 
@@ -103,16 +103,24 @@ def _atypical(report: Contents) -> Iterator[Line]:
         numbers = dict.fromkeys(row["step"] for row in same)
         shown = ", ".join(map(str, list(numbers)[:_MOST_NAMED])) + (", ..." if len(numbers) > _MOST_NAMED else "")
         times = [row["total_ns"] for row in same]
-        span = duration(min(times)) + (f" to {duration(max(times))}" if len(times) > 1 else "")
-        steps = "step" if len(numbers) == 1 else "steps"
-        yield Line(f"not counted: {steps} {shown} ({role}), {span}: {_ROLES.get(role, '')}", tone="info")
+        span = duration(min(times))
+        if len(times) > 1:
+            span = said("{least} to {most}", least=span, most=duration(max(times)))
+        yield Line(
+            said(
+                "not counted: {en_step} {shown} ({role}), {span}: {roles}",
+                en_step="step" if len(numbers) == 1 else "steps", shown=shown, role=role, span=span,
+                roles=_ROLES.get(role, ""),
+            ),
+            tone="info",
+        )  # fmt: skip
 
 
 def _steps(report: Contents) -> list[_Step]:
     steps = []
     for row in step_rows(report):
         number = None if row.get("role") == "window" else row["step"]
-        name = "in use" if number is None else f"step {number}"
+        name = said("in use") if number is None else said("step {number}", number=number)
         parts = tuple(row[f"{part}_ns"] for part, _ in PARTS)
         steps.append(_Step(row["rank"], row["device"], name, row["total_ns"], parts))
     return steps
@@ -139,15 +147,19 @@ def _label(step: _Step, places: Sequence[tuple[int, bool, int]]) -> str:
 def _place(step: _Step, places: Sequence[tuple[int, bool, int]]) -> str:
     ranks = {rank for rank, _, _ in places}
     if len(ranks) == len(places):
-        return f"rank {step.rank}"
-    return f"device {step.device}" if len(ranks) == 1 else f"rank {step.rank} device {step.device}"
+        return said("rank {rank}", rank=step.rank)
+    return (
+        said("device {device}", device=step.device)
+        if len(ranks) == 1
+        else said("rank {rank} device {device}", rank=step.rank, device=step.device)
+    )
 
 
 def _aside(steps: Sequence[_Step], places: Sequence[tuple[int, bool, int]]) -> str:
     ranks = {rank for rank, _, _ in places}
     words = [plural(len({(step.rank, step.name) for step in steps}) // len(ranks), "step")]
     if len(ranks) > 1:
-        words = [f"{words[0]} of {len(ranks)} ranks"]
+        words = [said("{steps} of {ranks} ranks", steps=words[0], ranks=len(ranks))]
     if len(places) > len(ranks):
         words.append(plural(len(places), "device"))
-    return " · ".join(words)
+    return listing(words, " · ")

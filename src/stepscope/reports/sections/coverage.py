@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.amounts import plural
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, left_out, step_rows
@@ -14,7 +15,11 @@ from stepscope.reports.units import duration, percent
 #: What lies outside the steps is named from this share of the recorded time on.
 _WORTH: Final = 0.1
 _OUTSIDE: Final = ("start-up", "between", "after")
-_NAMES: Final = {"start-up": "before the steps", "between": "between the steps", "after": "after the steps"}
+_NAMES: Final = {
+    "start-up": said("before the steps"),
+    "between": said("between the steps"),
+    "after": said("after the steps"),
+}
 #: A rank whose step takes this many times the mean is named.
 _CLEARLY: Final = 1.05
 
@@ -30,7 +35,7 @@ def covered(report: Contents) -> Iterator[str]:
     # Parts outside the steps are those of the rank with the longest recording.
     rank, longest = max(totals.items(), key=lambda item: (item[1], -item[0]))
     if longest:
-        yield f"{duration(longest)} recorded"
+        yield said("{longest} recorded", longest=duration(longest))
     yield from _steps(report)
     yield from _outside([row for row in rows if row["rank"] == rank], longest, has_steps(report))
 
@@ -42,20 +47,30 @@ def _steps(report: Contents) -> Iterator[str]:
         # Without a recorded device, the length of a step is that on the host.
         lengths = [row["end_ns"] - row["start_ns"] for row in rows if row["step"] is not None]
         if lengths:
-            yield f"{plural(len(lengths), 'typical step')} of {duration(sum(lengths) // len(lengths))} on the host"
+            yield said(
+                "{steps} of {lengths} on the host",
+                steps=plural(len(lengths), "typical step"), lengths=duration(sum(lengths) // len(lengths)),
+            )  # fmt: skip
         return
     busy = percent(1 - sum(row["idle_ns"] for row in rows) / total)
     if not has_steps(report):
-        yield f"device busy {busy} of the {duration(total // len(rows))} in which it was in use, no steps known"
+        yield said(
+            "device busy {busy} of the {total} in which it was in use, no steps known",
+            busy=busy, total=duration(total // len(rows)),
+        )  # fmt: skip
         return
     ranks = len({row["rank"] for row in rows})
     number = round(len({(row["rank"], row["step"]) for row in rows}) / ranks)
     others = round(left_out(report) / ranks)
-    of = f" (of {number + others} recorded)" if others else ""
-    name = f"typical {_called(report, rows)}"
+    of = said(" (of {number} recorded)", number=number + others) if others else ""
+    name = said("typical {called}", called=_called(report, rows))
     many = name + ("es" if name.endswith("s") else "s")
-    yield f"{plural(number, name, many)} of {duration(total // len(rows))}{of}{_slowest(rows, total // len(rows))}"
-    yield f"device busy {busy} of it"
+    yield said(
+        "{number} of {total}{of}{slowest}",
+        number=plural(number, name, many), total=duration(total // len(rows)), of=of,
+        slowest=_slowest(rows, total // len(rows)),
+    )  # fmt: skip
+    yield said("device busy {busy} of it", busy=busy)
 
 
 def _slowest(rows: list[dict[str, Any]], mean: int) -> str:
@@ -64,7 +79,7 @@ def _slowest(rows: list[dict[str, Any]], mean: int) -> str:
     for row in rows:
         lengths.setdefault(row["rank"], []).append(row["total_ns"])
     rank, longest = max(((rank, sum(own) // len(own)) for rank, own in lengths.items()), key=lambda item: item[1])
-    return f", {duration(longest)} on rank {rank}" if longest > _CLEARLY * mean else ""
+    return said(", {longest} on rank {rank}", longest=duration(longest), rank=rank) if longest > _CLEARLY * mean else ""
 
 
 def _called(report: Contents, rows: list[dict[str, Any]]) -> str:
@@ -82,7 +97,7 @@ def _outside(rows: list[dict[str, Any]], recorded: int, marked: bool) -> Iterato
         where = _NAMES[row["part"]] if marked else row["part"].replace("after", "after the last device work")
         what = ""
         if row["call"] is not None and row["call_ns"] > row["copies_ns"]:
-            what = f", {duration(row['call_ns'])} of it one {visible(row['call'])}"
+            what = said(", {call} of it one {name}", call=duration(row["call_ns"]), name=visible(row["call"]))
         elif row["copies_ns"] > _WORTH * row["total_ns"]:
-            what = f", {duration(row['copies_ns'])} of it copies"
-        yield f"{where} {duration(row['total_ns'])}{what}"
+            what = said(", {copies} of it copies", copies=duration(row["copies_ns"]))
+        yield said("{where} {time}{what}", where=where, time=duration(row["total_ns"]), what=what)

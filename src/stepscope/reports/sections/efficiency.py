@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import listing, said
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.tables import grids
@@ -36,14 +37,27 @@ def _mfu(report: Contents) -> Iterator[Line]:
         return
     covered = min((row["covered"] for row in rows if row["covered"] is not None), default=0.0)
     if covered < _COVERED:
-        yield Line(f"MFU unknown: FLOPs are known for only {percent(covered)} of the time of matrix kernels")
+        yield Line(
+            said(
+                "MFU unknown: FLOPs are known for only {covered} of the time of matrix kernels",
+                covered=percent(covered),
+            )
+        )
         return
     rate, used = quantity(1e9 * flops / time, "FLOP/s"), flops * 1e9 / time
     if len(peaks) != 1:
-        yield Line(f"{rate} over the typical steps" if where else f"{rate} over the steps")
+        yield Line(
+            said("{rate} over the typical steps", rate=rate) if where else said("{rate} over the steps", rate=rate)
+        )
         return
     [(name, peak)] = peaks
-    yield Line(f"MFU {percent(used / peak)}{where}: {rate} of {quantity(peak, 'FLOP/s')}", visible(f"{name}"))
+    yield Line(
+        said(
+            "MFU {used}{where}: {rate} of {peak}",
+            used=percent(used / peak), where=where, rate=rate, peak=quantity(peak, "FLOP/s"),
+        ),
+        visible(f"{name}"),
+    )  # fmt: skip
 
 
 def _tensor_cores(report: Contents) -> Iterator[Line]:
@@ -55,14 +69,17 @@ def _tensor_cores(report: Contents) -> Iterator[Line]:
     if total and not used + unused:
         yield Line("use of tensor cores unknown: no kernel name shows it")
     elif total:
-        least = "at least " if percent(used / total) != percent((used + unknown) / total) else ""
-        notes = [f"{duration(unused)} ran without"] if unused else []
-        notes += [f"of {duration(unknown)} it is not known"] if least else []
+        least = said("at least ") if percent(used / total) != percent((used + unknown) / total) else ""
+        notes = [said("{unused} ran without", unused=duration(unused))] if unused else []
+        notes += [said("of {unknown} it is not known", unknown=duration(unknown))] if least else []
         yield Line(
-            f"tensor cores were used in {least}{percent(used / total)} of the time of kernels that could use them "
-            f"({duration(used)} of {duration(total)})",
-            ", ".join(notes),
-        )
+            said(
+                "tensor cores were used in {least}{used} of the time of kernels that could use them ({time} "
+                "of {total})",
+                least=least, used=percent(used / total), time=duration(used), total=duration(total),
+            ),
+            listing(notes),
+        )  # fmt: skip
 
 
 def _short_kernels(report: Contents) -> Iterator[Line]:
@@ -73,4 +90,9 @@ def _short_kernels(report: Contents) -> Iterator[Line]:
     if number and short:
         share = sum(row["count"] for row in short) / number
         of_time = sum(row["total_ns"] for row in short) / time if time else 0.0
-        yield Line(f"{percent(share)} of the kernels are shorter than 10 µs and take {percent(of_time)} of kernel time")
+        yield Line(
+            said(
+                "{share} of the kernels are shorter than 10 µs and take {of_time} of kernel time",
+                share=percent(share), of_time=percent(of_time),
+            )
+        )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import PARTS, Figure
 from stepscope.reports.contents import Contents
@@ -33,7 +34,7 @@ def _steps(report: Contents) -> Iterator[Figure]:
     if not per_step:
         yield Figure("in use", duration(total // len(rows)), "no steps are known")
     else:
-        span = f"{duration(min(times))} to {duration(max(times))}" if len(rows) > 1 else ""
+        span = said("{least} to {most}", least=duration(min(times)), most=duration(max(times))) if len(rows) > 1 else ""
         yield Figure("mean step" if len(rows) > 1 else "step", duration(total // len(rows)), span)
     for part, name in PARTS:
         ns = sum(row[f"{part}_ns"] for row in rows)
@@ -57,12 +58,17 @@ def _memory(report: Contents) -> Iterator[Figure]:
     rows = [row for row in report.rows("memory_peaks") if row["device"] is not None and row["peak_bytes"] is not None]
     if rows:
         peak = max(rows, key=lambda row: int(row["peak_bytes"]))
-        whole = f" of {quantity(peak['total_bytes'], 'bytes')}" if peak["total_bytes"] else ""
-        among = f", highest of {plural(len(rows), 'device')}" if len(rows) > 1 else ""
+        whole = said("of {total}", total=quantity(peak["total_bytes"], "bytes")) if peak["total_bytes"] else ""
+        among = said("highest of {devices}", devices=plural(len(rows), "device")) if len(rows) > 1 else ""
         sign = "≥ " if peak["peak_is_lower_bound"] else ""
-        yield Figure("peak memory", sign + quantity(peak["peak_bytes"], "bytes"), (whole + among).strip(" ,"))
+        yield Figure(
+            "peak memory", sign + quantity(peak["peak_bytes"], "bytes"), listing(one for one in (whole, among) if one)
+        )
     for row in report.rows("memory_snapshot")[:1]:
         yield Figure("reserved", quantity(row["reserved_bytes"], "bytes"), "by the allocator, at the end")
         if row["stranded_share"] is not None:
-            stranded = f"{quantity(row['stranded_bytes'], 'bytes')} in segments that are partly in use"
+            stranded = said(
+                "{stranded_bytes} in segments that are partly in use",
+                stranded_bytes=quantity(row["stranded_bytes"], "bytes"),
+            )
             yield Figure("stranded", percent(row["stranded_share"]), stranded)

@@ -74,10 +74,8 @@ def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
         computed = min(1 - one.lost for one in diagnosis.accounts.values())
         text = said(
             "the device computes for {computed} of {of}, and no rule found a saving of 1 % ({looked})",
-            computed=percent(computed),
-            of=of,
-            looked=looked,
-        )
+            computed=percent(computed), of=of, looked=looked,
+        )  # fmt: skip
         yield Line(text, tone="good")
         return
     one, explained = diagnosis.unexplained, diagnosis.explained

@@ -7,6 +7,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import said, sentences
 from stepscope.model.amounts import plural
 from stepscope.model.serving_names import Pass
 from stepscope.reports.contents import Contents
@@ -18,9 +19,9 @@ from stepscope.reports.units import duration
 
 #: So many passes in a row tell how fast they come.
 _PASSES: Final = 3
-_NO_DEVICE = "no device activity"
+_NO_DEVICE = said("no device activity")
 #: What a recording without events holds, by its code of health.
-_PARTLY = {"totals-only": "totals only", "memory-only": "records of memory only"}
+_PARTLY = {"totals-only": said("totals only"), "memory-only": said("records of memory only")}
 _VERSIONS = (
     ("cuda_runtime_version", "CUDA"),
     ("hip_runtime_version", "HIP"),
@@ -41,7 +42,7 @@ def title(report: Contents) -> str:
     except ValueError:
         folder = paths[0]
     # What is given as `.` has no name of its own.
-    return visible(Path(folder).resolve().name or folder) + f" ({len(paths)} recordings)"
+    return said("{name} ({paths} recordings)", name=visible(Path(folder).resolve().name or folder), paths=len(paths))
 
 
 def facts(report: Contents) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ def facts(report: Contents) -> tuple[str, ...]:
         if attributes.get(key) not in (None, "", "N/A"):
             found.append(f"{label} {_version(attributes[key])}")
     if report.selection.steps:
-        found.append("only step " + ", ".join(map(str, report.selection.steps)))
+        found.append(said("only step {steps}", steps=", ".join(map(str, report.selection.steps))))
     return tuple(visible(fact) for fact in found if fact)
 
 
@@ -63,10 +64,10 @@ def _program(report: Contents) -> str:
     programs = report.programs.values()
     # A rank with totals only does not show what it does.
     known = [program for program in programs if program.kind != "unknown"] or list(programs)
-    said = Counter(str(program) for program in known if str(program))
-    if not said:
+    words = Counter(str(program) for program in known if str(program))
+    if not words:
         return ""
-    return ", ".join(filter(None, (cut(said.most_common(1)[0][0], 100), _passes(report), _read(report))))
+    return sentences((cut(words.most_common(1)[0][0], 100), _passes(report), _read(report)), ", ")
 
 
 def _passes(report: Contents) -> str:
@@ -91,14 +92,17 @@ def _passes(report: Contents) -> str:
     elif len(same) == len(rows) and len(rows) >= _PASSES:
         apart = (rows[-1]["ts"] - rows[0]["ts"]) // (len(rows) - 1)
         length = max(apart, sum(row["device_ns"] or 0 for row in rows) // len(rows))
-    rate = f", {tokens / length * 1e9:,.0f} tokens/s" if tokens and length else ""
+    rate = said(", {tokens:,.0f} tokens/s", tokens=tokens / length * 1000000000.0) if tokens and length else ""
     # A pass makes one token for each of its requests.
     if row["phase"] == "decode" and length and tokens == row["requests"]:
-        rate += f", {duration(length)} per token"
-    times = f" ({len(same):,} times)" if len(same) > 1 else ""
+        rate += said(", {length} per token", length=duration(length))
+    times = said(" ({same:,} times)", same=len(same)) if len(same) > 1 else ""
     others = len(rows) - len(same)
-    more = f" and {plural(others, 'other pass', 'other passes')}" if others else ""
-    return f"{Pass(row['phase'], row['requests'], row['tokens'])}{times}{rate}{more}"
+    more = said(" and {passes}", passes=plural(others, "other pass", "other passes")) if others else ""
+    return said(
+        "{passes}{times}{rate}{more}",
+        passes=str(Pass(row["phase"], row["requests"], row["tokens"])), times=times, rate=rate, more=more,
+    )  # fmt: skip
 
 
 def _steps_of(report: Contents, passes: list[dict[str, Any]], same: list[dict[str, Any]]) -> list[int]:
@@ -124,8 +128,11 @@ def _read(report: Contents) -> str:
     lengths = [step["total_ns"] for step in step_rows(report) if step["rank"] == row["rank"]]
     length = sum(lengths) / len(lengths) if lengths else 0
     rate = f", {row['per_step'] / length * 1e9:,.0f} {row['unit']}/s" if length else ""
-    ranks = " per rank" if len(report.sources) > 1 else ""
-    return f"{row['per_step']:,.0f} {row['unit']} per step{rate}{ranks}"
+    ranks = said(" per rank") if len(report.sources) > 1 else ""
+    return said(
+        "{per_step:,.0f} {unit} per step{rate}{ranks}",
+        per_step=row["per_step"], unit=row["unit"], rate=rate, ranks=ranks,
+    )  # fmt: skip
 
 
 def _devices(report: Contents) -> str:
@@ -133,7 +140,7 @@ def _devices(report: Contents) -> str:
     busy = any(row["total_ns"] > row["idle_ns"] for row in step_rows(report) if row.get("idle_ns") is not None)
     unused = next((line.name for line in report.ranks if line.name and not busy), "")
     if unused and all(line.device is None for line in report.ranks):
-        return f"{_NO_DEVICE} ({cut(unused, 60)})"
+        return said("{no_device} ({name})", no_device=_NO_DEVICE, name=cut(unused, 60))
     names = Counter(line.name or "unnamed device" for line in report.ranks if line.device is not None or line.name)
     if not names:
         partly = next((_PARTLY[line.code] for line in report.health if line.code in _PARTLY), "")
@@ -147,10 +154,10 @@ def _devices(report: Contents) -> str:
 def _ranks(report: Contents) -> str:
     ranks = list(report.sources)
     worlds = [line.world_size for line in report.ranks if line.world_size]
-    of = f" of {max(worlds):,}" if worlds else ""
+    of = said(" of {worlds:,}", worlds=max(worlds)) if worlds else ""
     if len(ranks) == 1:
-        return f"rank {ranks[0]}{of}"
-    return f"{len(ranks)} ranks{of}"
+        return said("rank {rank}{of}", rank=ranks[0], of=of)
+    return said("{ranks} ranks{of}", ranks=len(ranks), of=of)
 
 
 def _version(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
@@ -42,8 +43,13 @@ def missing(report: Contents, top: int) -> Section:
     for same in by_reason(one for one in report.abstentions if not one.failed):
         first = same[0]
         tables = ", ".join(one.table for one in same)
-        of = f" (of {plural(len(first.ranks), 'rank')})" if first.partly else ""
-        blocks.append(Line(f"{tables}{of}: {visible(first.message)}", visible(first.hint)))
+        of = said(" (of {ranks})", ranks=plural(len(first.ranks), "rank")) if first.partly else ""
+        blocks.append(
+            Line(
+                said("{tables}{of}: {message}", tables=tables, of=of, message=visible(first.message)),
+                visible(first.hint),
+            )
+        )
     return Section("Not computed", tuple(blocks), aside="what to record next time")
 
 
@@ -51,7 +57,13 @@ def _line(same: list[HealthLine], several: bool) -> Line:
     first = same[0]
     number = sum(line.count for line in same)
     ranks = sorted({line.rank for line in same if line.rank is not None})
-    where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else f" (rank {ranks[0]})" if ranks and several else ""
+    where = (
+        said(" ({ranks} ranks)", ranks=len(ranks))
+        if len(ranks) > 1
+        else said(" (rank {rank})", rank=ranks[0])
+        if ranks and several
+        else ""
+    )
     effect = together([line.effect for line in same])
     effect = "" if effect == "none" else effect.removeprefix("none; ")
     message = together([line.message for line in same if shape(line.message) == shape(first.message)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from stepscope.language import said
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
@@ -13,14 +14,14 @@ from stepscope.reports.units import duration, percent
 #: What is less than this share of a step is shown as 0.0 %.
 _LEAST: Final = 0.0005
 _DESCRIPTIONS: Final = {
-    "data_wait": "the host waited for the data loader",
-    "synchronisation": "the host waited for the device, then had to launch new work",
-    "allocation": "the host got memory from the driver",
-    "host_dispatch": "the host had not launched the next work yet",
-    "launch_latency": "launched, but not started yet",
-    "dependency": "queued behind an event or another stream",
-    "profiler_overhead": "the profiler's own work",
-    "unknown": "not known from the recording",
+    "data_wait": said("the host waited for the data loader"),
+    "synchronisation": said("the host waited for the device, then had to launch new work"),
+    "allocation": said("the host got memory from the driver"),
+    "host_dispatch": said("the host had not launched the next work yet"),
+    "launch_latency": said("launched, but not started yet"),
+    "dependency": said("queued behind an event or another stream"),
+    "profiler_overhead": said("the profiler's own work"),
+    "unknown": said("not known from the recording"),
 }
 _HEADINGS: Final = (
     Heading("", number=False, rank=5, bar=True),
@@ -48,9 +49,13 @@ def idle(report: Contents, top: int) -> Section:
             for detail, (ns, gaps) in sorted(details.items(), key=lambda item: -item[1][0]):
                 rows.append(_row("  " + (detail or "other").replace("_", " "), ns, gaps, total, len(steps), ""))
     shown = tuple(rows[: max(top, 10) * 2])
-    per, of = (" per step", "of the step") if has_steps(report) else ("", "of the time")
+    per, of = (said(" per step"), "of the step") if has_steps(report) else ("", "of the time")
     headings = (Heading("cause", number=False), Heading(per.strip() or "time"), Heading(of), *_HEADINGS)
-    aside = f"{duration(idle_ns / len(steps))} of {duration(total / len(steps))}{per} ({percent(idle_ns / total)})"
+    aside = said(
+        "{idle} of {total}{per} ({share})",
+        idle=duration(idle_ns / len(steps)), total=duration(total / len(steps)), per=per,
+        share=percent(idle_ns / total),
+    )  # fmt: skip
     return Section("Why idle", (Grid(headings, shown, hidden=len(rows) - len(shown), table="idle_causes"),), aside)
 
 

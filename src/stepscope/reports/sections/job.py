@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import listed, plural
 from stepscope.reports.blocks import Grid, Line, Section
 from stepscope.reports.contents import Contents
@@ -45,7 +46,7 @@ def job(report: Contents, top: int) -> Section:
     grids = [_grid(report, "slow_ranks", ranks, _SLOW, min(top, _RANKS))] if awaited else []
     grids += [_grid(report, "communication_ranks", comm, _COMM, min(top, _RANKS))] if comm else []
     lines = (*_groups(report.rows("parallel_groups")), *_clocks(report.rows("clock_offsets")))
-    aside = "means per typical step"
+    aside = said("means per typical step")
     return Section("Ranks beside each other", (*(() if awaited or not comm else even), *grids, *lines), aside)
 
 
@@ -65,13 +66,23 @@ def _grid(report: Contents, table: str, rows: Sequence[dict[str, Any]], names: d
 
 def _labels(groups: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Groups by what they are for and their ranks, where that distinguishes them."""
-    known = {row["group"]: f"{row['parallelism'] or 'group'} of {_members(row)}" for row in groups if row["ranks"]}
+    known = {
+        row["group"]: said(
+            "{parallelism} of {members}", parallelism=row["parallelism"] or said("group"), members=_members(row)
+        )
+        for row in groups
+        if row["ranks"]
+    }
     several = [*known.values()]
     return {group: label for group, label in known.items() if several.count(label) == 1}
 
 
 def _members(row: dict[str, Any]) -> str:
-    return f"ranks {listed(row['ranks'], _GROUPS)}" if len(row["ranks"]) > 1 else f"rank {row['ranks'][0]}"
+    return (
+        said("ranks {ranks}", ranks=listed(row["ranks"], _GROUPS))
+        if len(row["ranks"]) > 1
+        else said("rank {number}", number=row["ranks"][0])
+    )
 
 
 def _groups(groups: Sequence[dict[str, Any]]) -> Iterator[Line]:
@@ -79,16 +90,21 @@ def _groups(groups: Sequence[dict[str, Any]]) -> Iterator[Line]:
     of: dict[str, list[str]] = defaultdict(list)
     called = [row for row in groups if row["calls"] and row["ranks"]]
     for row in called:
-        of[row["parallelism"] or "of unknown purpose"].append(listed(row["ranks"], _GROUPS))
+        of[row["parallelism"] or said("of unknown purpose")].append(listed(row["ranks"], _GROUPS))
     each = [
-        f"{kind} ({'; '.join(shown[:_GROUPS])}{f'; {len(shown) - _GROUPS} more' if len(shown) > _GROUPS else ''})"
+        said("{kind} ({ranks})", kind=kind, ranks=listing(shown[:_GROUPS], "; "))
+        if len(shown) <= _GROUPS
+        else said(
+            "{kind} ({ranks}; {left} more)",
+            kind=kind, ranks=listing(shown[:_GROUPS], "; "), left=len(shown) - _GROUPS,
+        )
         for kind, shown in of.items()
-    ]
+    ]  # fmt: skip
     lacking = sum(row["at_hand"] < (row["size"] or 0) for row in called)
     if each:
         yield Line(
-            f"groups of ranks: {', '.join(each)}",
-            f"ranks of {plural(lacking, 'group')} are not all at hand" if lacking else "",
+            said("groups of ranks: {each}", each=listing(each)),
+            said("ranks of {groups} are not all at hand", groups=plural(lacking, "group")) if lacking else "",
         )
 
 
@@ -100,12 +116,21 @@ def _clocks(clocks: Sequence[dict[str, Any]]) -> Iterator[Line]:
     residual = duration(max(row["residual_ns"] for row in known))
     most = max(known, key=lambda row: abs(row["offset_ns"]))
     if not most["sure"] or not most["offset_ns"]:
-        yield Line(f"clocks agree: aligned by the ends of collectives, with a residual of up to {residual}")
+        yield Line(
+            said(
+                "clocks agree: aligned by the ends of collectives, with a residual of up to {residual}",
+                residual=residual,
+            )
+        )
         return
-    host = f" ({visible(str(most['host']))})" if most["host"] else ""
-    way = "ahead of" if most["offset_ns"] > 0 else "behind"
+    host = said(" ({host})", host=visible(str(most["host"]))) if most["host"] else ""
+    way = said("ahead of") if most["offset_ns"] > 0 else said("behind")
     yield Line(
-        f"the clock of rank {most['rank']}{host} is {duration(abs(most['offset_ns']))} {way} that of rank "
-        f"{clocks[0]['rank']}, the largest offset: aligned by the ends of collectives, with a residual of up to "
-        f"{residual}"
-    )
+        said(
+            "the clock of rank {rank}{host} is {offset} {way} that of rank {other}, the largest offset: "
+            "aligned by the ends of collectives, with a residual of up to "
+            "{residual}",
+            rank=most["rank"], host=host, offset=duration(abs(most["offset_ns"])), way=way, other=clocks[0]["rank"],
+            residual=residual,
+        )
+    )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from stepscope.language import said
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
@@ -20,13 +21,13 @@ _HEADINGS: Final = (
     Heading("meaning", number=False, rank=6),
 )
 _DESCRIPTIONS: Final = {
-    "data_loading": "the loop waited for its next batch",
-    "preprocessing": "preparing inputs and copying them to the device",
-    "optimizer": "with zeroing, scaling and clipping of gradients",
-    "recomputation": "computing activations anew that were not kept",
-    "saving": "writing the model to disk",
-    "mixed": "prefill and decode in one batch",
-    "rest": "outside of all phases",
+    "data_loading": said("the loop waited for its next batch"),
+    "preprocessing": said("preparing inputs and copying them to the device"),
+    "optimizer": said("with zeroing, scaling and clipping of gradients"),
+    "recomputation": said("computing activations anew that were not kept"),
+    "saving": said("writing the model to disk"),
+    "mixed": said("prefill and decode in one batch"),
+    "rest": said("outside of all phases"),
 }
 #: Without device activity.
 _ON_HOST: Final = (_HEADINGS[0], Heading("host"), _HEADINGS[3], _HEADINGS[4], _HEADINGS[6])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
@@ -37,13 +38,18 @@ def slowest(report: Contents, top: int) -> Section:
 def _late(late: Sequence[dict[str, Any]]) -> Line:
     first, *others = late
     takes = _TAKES[first["reason"]].format(duration(first[f"late_{first['reason']}_ns"]))
-    named = ", ".join(f"rank {row['rank']} ({duration(row['caused_ns'])})" for row in others[:_NAMED])
-    more = f" and {plural(len(others) - _NAMED, 'more rank')}" if len(others) > _NAMED else ""
-    return Line(
-        f"rank {first['rank']} makes the others wait {duration(first['caused_ns'])} per step: {takes}",
-        f"late as well: {named}{more}" if others else "",
-        "warning",
+    named = listing(
+        said("rank {rank} ({caused})", rank=row["rank"], caused=duration(row["caused_ns"])) for row in others[:_NAMED]
     )
+    more = said(" and {ranks}", ranks=plural(len(others) - _NAMED, "more rank")) if len(others) > _NAMED else ""
+    return Line(
+        said(
+            "rank {rank} makes the others wait {caused} per step: {takes}",
+            rank=first["rank"], caused=duration(first["caused_ns"]), takes=takes,
+        ),
+        said("late as well: {named}{more}", named=named, more=more) if others else "",
+        "warning",
+    )  # fmt: skip
 
 
 def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding]) -> Line:
@@ -56,7 +62,13 @@ def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding]) -> Line:
         )
     other = next((one for one in found if one.code in _OTHERS), None)
     if other is not None:
-        return Line(f"no rank at hand makes its like wait: {_lowered(other.title)} ({other.code})", tone="warning")
+        return Line(
+            said(
+                "no rank at hand makes its like wait: {lowered} ({code})",
+                lowered=_lowered(other.title), code=other.code,
+            ),
+            tone="warning",
+        )  # fmt: skip
     return Line("no rank makes the others wait 1 % of the step or more", tone="good")
 
 
@@ -70,5 +82,5 @@ def _at_hand(report: Contents) -> str:
     recorded = [line.world_size or 0 for line in report.ranks]
     world = max((*recorded, *(row["size"] or 0 for row in report.rows("parallel_groups"))), default=0)
     if world > here:
-        return f"of {here:,} of {world:,} ranks"
-    return f"of {here:,} ranks" if any(recorded) else f"of {here:,} ranks at hand"
+        return said("of {here:,} of {world:,} ranks", here=here, world=world)
+    return said("of {here:,} ranks", here=here) if any(recorded) else said("of {here:,} ranks at hand", here=here)

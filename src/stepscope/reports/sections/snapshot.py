@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from stepscope.analyses.snapshots.memory_snapshot_peaks import OLDER
 from stepscope.ingest.inputs import source_of
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.reports.blocks import Line
 from stepscope.reports.contents import Contents
@@ -33,7 +34,7 @@ def facts(report: Contents) -> tuple[str, ...]:
     """What takes the place of devices and events at the head of a page."""
     devices = {(row["rank"], row["device"]) for row in report.rows("memory_snapshot") or _history(report)}
     kinds = {str(one.attributes.get("kind") or "memory snapshot") for one in report.sources.values()}
-    of = f" of {plural(len(devices), 'device')}" if devices else ""
+    of = said(" of {devices}", devices=plural(len(devices), "device")) if devices else ""
     steps = len({row["step"] for row in report.rows("memory_steps")})
     found = (" and ".join(sorted(kinds)) + of, _length(report), plural(steps, "step") if steps else "")
     return tuple(fact for fact in found if fact)
@@ -48,7 +49,9 @@ def _length(report: Contents) -> str:
         return "" if not report.rows("memory_snapshot") else "no history"
     rows = max(by_device.values(), key=lambda rows: int(rows[-1]["seq"]))
     entries = plural(rows[-1]["seq"] + 1, "entry", "entries")
-    return f"history of {entries}" + ("" if _untimed(report) else f" over {duration(rows[-1]['ts'] - rows[0]['ts'])}")
+    return said("history of {entries}", entries=entries) + (
+        "" if _untimed(report) else said(" over {time}", time=duration(rows[-1]["ts"] - rows[0]["ts"]))
+    )
 
 
 def verdict(report: Contents) -> Line | None:
@@ -65,12 +68,17 @@ def verdict(report: Contents) -> Line | None:
     row = max(rows, key=lambda row: int(row["reserved_bytes"]))
     cached = quantity(row["inactive_bytes"], "bytes")
     whole = quantity(row["releasable_bytes"], "bytes") if row["releasable_bytes"] else "none"
-    of = f" on device {row['device']}" if len(rows) > 1 else ""
+    of = said(" on device {device}", device=row["device"]) if len(rows) > 1 else ""
     return Line(
-        f"{quantity(row['allocated_bytes'], 'bytes')} of {quantity(row['reserved_bytes'], 'bytes')} reserved are in "
-        f"use{of}; {cached} are cached, {whole} of them in empty segments, which emptying the cache would give back",
+        said(
+            "{allocated_bytes} of {reserved_bytes} reserved are in use{of}; {cached} are cached, {whole} "
+            "of them in empty segments, which emptying the cache would give "
+            "back",
+            allocated_bytes=quantity(row["allocated_bytes"], "bytes"),
+            reserved_bytes=quantity(row["reserved_bytes"], "bytes"), of=of, cached=cached, whole=whole,
+        ),
         "without a history neither the peak nor what came before is known",
-    )
+    )  # fmt: skip
 
 
 def _judged(report: Contents, makeup: str) -> Line:
@@ -79,11 +87,16 @@ def _judged(report: Contents, makeup: str) -> Line:
         peak, held = int(row["peak_bytes"]), int(row["peak_reserved_bytes"] or 0)
         if held >= _FAR * peak and held - peak >= _MUCH:
             return Line(
-                f"no rule explains why the allocator holds {quantity(held, 'bytes')} where no more than "
-                f"{quantity(peak, 'bytes')} are in use at a time; {makeup}",
+                said(
+                    "no rule explains why the allocator holds {held} where no more than {peak} are in use at a "
+                    "time; {makeup}",
+                    held=quantity(held, "bytes"), peak=quantity(peak, "bytes"), makeup=makeup,
+                ),
                 "pools that share nothing (graphs, side streams) and blocks of other sizes keep memory like that",
-            )
-    return Line(f"nothing is wrong with the memory, as far as its history tells: {makeup}", tone="good")
+            )  # fmt: skip
+    return Line(
+        said("nothing is wrong with the memory, as far as its history tells: {makeup}", makeup=makeup), tone="good"
+    )
 
 
 def over_time(report: Contents) -> tuple[Line, ...]:
@@ -108,8 +121,15 @@ def over_time(report: Contents) -> tuple[Line, ...]:
         if place == _WIDTH - 1:
             highest = max([highest, *(int(row["requested_bytes"]) for row in rows[at:])])
         bars.append(_BARS[min(highest * len(_BARS) // most, len(_BARS) - 1)])
-    when = f"entry {peak['seq']:,}" if key == "seq" else duration(peak["ts"] - first)
-    return (Line(f"In use over time {''.join(bars)} peak {quantity(most, 'bytes')} at {when}"),)
+    when = said("entry {seq:,}", seq=peak["seq"]) if key == "seq" else duration(peak["ts"] - first)
+    return (
+        Line(
+            said(
+                "In use over time {bars} peak {most} at {when}",
+                bars="".join(bars), most=quantity(most, "bytes"), when=when,
+            )
+        ),
+    )  # fmt: skip
 
 
 def _makeup(report: Contents) -> str:
@@ -125,7 +145,7 @@ def _makeup(report: Contents) -> str:
         f"{visible(row['name'])}{_KEPT if row['name'] == OLDER else ''} {percent(row['share'])}"
         for row in held if row["share"] >= _LEAST
     )  # fmt: skip
-    return f"the peak of {quantity(sum(row['bytes'] for row in held), 'bytes')} is {told}"
+    return said("the peak of {held} is {told}", held=quantity(sum(row["bytes"] for row in held), "bytes"), told=told)
 
 
 def lacks_history(report: Contents) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stepscope.language import said
 from stepscope.model.kernel_names.short import short_name
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
@@ -44,8 +45,8 @@ def besides(report: Contents, top: int) -> Section:
 
 def _whole(report: Contents) -> str:
     """What sums are over, since those above are per step."""
-    ranks = f", over {len(report.sources)} ranks" if len(report.sources) > 1 else ""
-    return f"sums of the whole recording{ranks}"
+    ranks = said(", over {sources} ranks", sources=len(report.sources)) if len(report.sources) > 1 else ""
+    return said("sums of the whole recording{ranks}", ranks=ranks)
 
 
 def memory(report: Contents, top: int) -> Section:

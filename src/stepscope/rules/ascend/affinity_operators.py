@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -51,11 +52,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="The optimizer has a fused version for NPUs",
-        summary=f"`{found.name}.step` takes {duration(found.host_ns)} of the host per step ({percent(share)} of it) "
-        f"for {duration(found.device_ns)} of device work; torch_npu has a fused version.",
+        summary=said(
+            "`{name}.step` takes {host} of the host per step ({share} of it) for {device} of device work; "
+            "torch_npu has a fused version.",
+            name=found.name, host=duration(found.host_ns), share=percent(share), device=duration(found.device_ns),
+        ),
         actions=(
             Action(
-                f"Use NpuFused{found.name}",
+                said("Use NpuFused{name}", name=found.name),
                 before=f"optimizer = torch.optim.{found.name}(model.parameters(), lr=lr)",
                 after=f"optimizer = torch_npu.optim.NpuFused{found.name}(model.parameters(), lr=lr)",
                 page="npu-operators",
@@ -67,7 +71,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.events[:20],
         rows=({"table": "annotations" if found.annotated else "operators", "where": {"name": found.range_name}},),
         numbers={"share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 def _clipping(s: Signals, found: Optimizer, limits: Limits) -> Iterator[Draft]:
@@ -81,11 +85,14 @@ def _clipping(s: Signals, found: Optimizer, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Gradients are clipped one by one",
-        summary=f"The norms of {round(norms.per_step):,} gradients are computed one by one in each step, which takes "
-        f"{duration(norms.ns_per_step)} of the host's time ({percent(share)} of the step).",
+        summary=said(
+            "The norms of {per_step:,} gradients are computed one by one in each step, which takes "
+            "{ns_per_step} of the host's time ({share} of the step).",
+            per_step=round(norms.per_step), ns_per_step=duration(norms.ns_per_step), share=percent(share),
+        ),
         actions=(
             Action(
-                f"Let NpuFused{fused} clip them together",
+                said("Let NpuFused{fused} clip them together", fused=fused),
                 before="torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)",
                 after=f"optimizer = torch_npu.optim.NpuFused{fused}(model.parameters(), lr=lr)\n"
                 "optimizer.clip_grad_norm_fused_(max_norm)",
@@ -99,7 +106,7 @@ def _clipping(s: Signals, found: Optimizer, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "operators", "where": {"name": "aten::linalg_vector_norm"}},),
         numbers={"norms": norms.per_step, "share": share, **limits},
         key="clipping",
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
@@ -74,15 +75,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     wide = any(word in kind for kind in np.unique(found.dtypes).tolist() for word in _WIDE)
     yield Draft(
         title="Operators run on the AI CPU",
-        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) run on the AI CPU and take "
-        f"{duration(found.ns_per_step)}, the longest {duration(int(found.dur.max()))}"
-        + ("; some of their inputs have 64 bits per element." if wide else "."),
+        summary=said(
+            "{size:,.0f} kernels per step ({types}) run on the AI CPU and take {ns_per_step}, the longest {dur}",
+            size=found.event.size / found.steps, types=found.types(), ns_per_step=duration(found.ns_per_step),
+            dur=duration(int(found.dur.max())),
+        )
+        + (said("; some of their inputs have 64 bits per element.") if wide else said(".")),
         actions=(_NARROW, _MASK),
         change=Change(device=scaled_each(found.event, _on_cores(s(kernels), found) / np.maximum(found.dur, 1))),
         events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"kernels": found.event.size, "longest": int(found.dur.max()), **limits},
-    )
+    )  # fmt: skip
 
 
 def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -95,14 +99,17 @@ def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
     types = ", ".join(one.name for one in slow[:3]) + ", ..." * (len(slow) > 3)
     yield Draft(
         title="Operators run on the AI CPU",
-        summary=f"{plural(number, 'kernel')} ({types}) run on the AI CPU and take {duration(ns)} "
-        f"({percent(ns / max(added(every)[1], 1))} of the time of all compute kernels), the longest "
-        f"{duration(longest)}.",
+        summary=said(
+            "{kernels} ({types}) run on the AI CPU and take {ns} ({share} of the time of all compute "
+            "kernels), the longest {longest}.",
+            kernels=plural(number, "kernel"), types=types, ns=duration(ns),
+            share=percent(ns / max(added(every)[1], 1)), longest=duration(longest),
+        ),
         actions=(_NARROW, _MASK),
         confidence=0.8,
         rows=({"table": "recorded_totals", "where": {"name": f"{slow[0].name} AI_CPU"}},),
         numbers={"kernels": number, "longest": longest, **limits},
-    )
+    )  # fmt: skip
 
 
 def _on_cores(every: NpuKernels, found: NpuKernels) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, scaled_each
@@ -63,16 +64,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     idle = found.where(poor)
     yield Draft(
         title="Kernels leave cores without work",
-        summary=f"{idle.event.size / idle.steps:,.0f} kernels per step ({idle.types()}) fill only "
-        f"{percent(float(np.average(filled[poor], weights=idle.dur)))} of the cores on average, {duration(int(lost))} "
-        "per step.",
+        summary=said(
+            "{size:,.0f} kernels per step ({types}) fill only {average} of the cores on average, {lost} per step.",
+            size=idle.event.size / idle.steps, types=idle.types(),
+            average=percent(float(np.average(filled[poor], weights=idle.dur))), lost=duration(int(lost)),
+        ),
         actions=(_EVEN,),
         change=Change(device=scaled_each(idle.event, filled[poor])),
         confidence=0.6,
         events=longest(idle.event, idle.dur),
         rows=({"table": "kernels", "where": {"name": str(idle.name[idle.dur.argmax()])}},),
         numbers={"cores": int(available.max(initial=0)), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
@@ -51,14 +52,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     slowed = speed < highest
     yield Draft(
         title="AI cores run below their clock",
-        summary=f"During kernels the clock is {percent(drop)} below its highest recorded value of {highest:,.0f} MHz "
-        f"on average, down to {float(speed.min()):,.0f} MHz.",
+        summary=said(
+            "During kernels the clock is {drop} below its highest recorded value of {highest:,.0f} MHz on "
+            "average, down to {speed:,.0f} MHz.",
+            drop=percent(drop), highest=highest, speed=float(speed.min()),
+        ),
         actions=(_COOL,),
         change=Change(device=scaled_each(found.event[slowed], speed[slowed] / highest)),
         confidence=0.8,
         events=longest(found.event[slowed], found.dur[slowed]),
         numbers={"drop": drop, "highest MHz": highest, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

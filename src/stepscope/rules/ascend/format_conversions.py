@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -50,15 +51,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Tensors are converted between memory formats",
-        summary=f"{found.event.size / found.steps:,.0f} conversions of formats per step take "
-        f"{duration(found.ns_per_step)} ({percent(share)} of the time of all compute kernels).",
+        summary=said(
+            "{size:,.0f} conversions of formats per step take {ns_per_step} ({share} of the time of all "
+            "compute kernels).",
+            size=found.event.size / found.steps, ns_per_step=duration(found.ns_per_step), share=percent(share),
+        ),
         actions=(_KEEP,),
         change=Change(device=(Scaled(found.event, 0.0),)),
         confidence=0.8,
         events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -70,13 +74,15 @@ def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Tensors are converted between memory formats",
-        summary=f"{plural(number, 'conversion')} of formats take {duration(ns)} ({percent(ns / total)} of the time of "
-        "all compute kernels).",
+        summary=said(
+            "{conversions} of formats take {ns} ({share} of the time of all compute kernels).",
+            conversions=plural(number, "conversion"), ns=duration(ns), share=percent(ns / total),
+        ),
         actions=(_KEEP,),
         confidence=0.7,
         rows=({"table": "recorded_totals", "where": {"of": "operators"}},),
         numbers={"share": ns / total, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

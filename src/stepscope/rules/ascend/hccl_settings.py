@@ -27,7 +27,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from stepscope.model.amounts import percent, quantity
+from stepscope.language import said
+from stepscope.model.amounts import percent, plural, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -46,26 +47,28 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if actions:
         yield Draft(
             title="HCCL settings may slow communication down",
-            summary=f"Exposed transfers take {percent(share)} of the step, with "
-            f"{len(actions)} setting{'s' * (len(actions) > 1)} of HCCL that may slow them down.",
+            summary=said(
+                "Exposed transfers take {share} of the step, with {settings} of HCCL that may slow them down.",
+                share=percent(share), settings=plural(len(actions), "setting"),
+            ),
             actions=tuple(actions),
             confidence=0.5,
             rows=({"table": "collectives", "where": {}},),
             numbers={transfer_share.name: share, **limits},
-        )
+        )  # fmt: skip
 
 
 def _unset(s: Signals, told: Mapping[str, str]) -> Iterator[Action]:
     moved = s.maybe(parts)
     remote = moved is not None and bool(np.isin(moved.transport, ("RDMA", "ROCE")).any())
     if told.get("HCCL_ALGO"):
-        yield _action("Let HCCL choose the algorithm", f"HCCL_ALGO={told['HCCL_ALGO']}", "unset HCCL_ALGO")
+        yield _action(said("Let HCCL choose the algorithm"), f"HCCL_ALGO={told['HCCL_ALGO']}", "unset HCCL_ALGO")
     for name, default in (("HCCL_RDMA_TC", "132"), ("HCCL_RDMA_SL", "4")):
         if remote and told.get(name, "") not in ("", default):
-            text = "Make sure that the switches' flow control protects this class, or go back to the default"
+            text = said("Make sure that the switches' flow control protects this class, or go back to the default")
             yield _action(text, f"{name}={told[name]}", f"export {name}={default}")
     if told.get("HCCL_DETERMINISTIC", "").lower() in ("true", "strict"):
-        text = "Do without bitwise equal results where they are not needed"
+        text = said("Do without bitwise equal results where they are not needed")
         yield _action(text, "HCCL_DETERMINISTIC=true", "export HCCL_DETERMINISTIC=false")
 
 
@@ -73,11 +76,16 @@ def _buffers(s: Signals, told: str) -> Iterator[Action]:
     size = int(told) << 20 if told.isdecimal() else None
     largest = int(s(calls).bytes.max(initial=0))
     if size is not None and largest > size:
-        text = (
-            f"Try buffers larger than the largest message ({quantity(largest, 'bytes')}) if memory allows: each group "
-            "takes twice that of the device's"
+        text = said(
+            "Try buffers larger than the largest message ({largest}) if memory allows: each group takes "
+            "twice that of the device's",
+            largest=quantity(largest, "bytes"),
         )
-        yield _action(text, f"HCCL_BUFFSIZE={size >> 20}", f"export HCCL_BUFFSIZE={-(-largest // (1 << 20))}")
+        yield _action(
+            text,
+            f"HCCL_BUFFSIZE={size >> 20}",
+            f"export HCCL_BUFFSIZE={-(-largest // (1 << 20))}",
+        )
 
 
 def _action(text: str, before: str, after: str) -> Action:

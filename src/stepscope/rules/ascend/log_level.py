@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -38,8 +39,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="The runtime logs too much",
-        summary=f"The runtime logs at level {level} ({_NAMES[level]}), and the NPU waits for dispatch for "
-        f"{percent(s(waiting_for_host_share))} of the step.",
+        summary=said(
+            "The runtime logs at level {level} ({names}), and the NPU waits for dispatch for "
+            "{waiting_for_host_share} of the step.",
+            level=level, names=_NAMES[level], waiting_for_host_share=percent(s(waiting_for_host_share)),
+        ),
         actions=(
             Action(
                 "Log errors only",
@@ -50,7 +54,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ),
         confidence=0.6,
         numbers={"level": level, waiting_for_host_share.name: s(waiting_for_host_share), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -24,6 +24,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -47,13 +48,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Memory is taken from the driver while the job runs",
-        summary=f"{plural(number, 'call')} that take device memory from the driver or give it back take "
-        f"{duration(taken)} of the recording, the longest {duration(longest)}.",
+        summary=said(
+            "{calls} that take device memory from the driver or give it back take {taken} of the "
+            "recording, the longest {longest}.",
+            calls=plural(number, "call"), taken=duration(taken), longest=duration(longest),
+        ),
         actions=(_GROW,),
         confidence=0.6,
         rows=({"table": "recorded_totals", "where": {"of": "calls"}},),
         numbers={"taken": taken, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

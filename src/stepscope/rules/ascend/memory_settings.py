@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -50,17 +51,24 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     held = max((peak.reserved / peak.used - 1 for peak in found if peak.reserved and peak.used), default=0.0)
     symptoms = []
     if spent >= limits["min_ns"]:
-        symptoms.append(f"Calls that take device memory or give it back take {duration(spent)} in all")
+        symptoms.append(
+            said("Calls that take device memory or give it back take {spent} in all", spent=duration(spent))
+        )
     if held >= limits["min_held"]:
         most = max(peak.reserved or 0 for peak in found)
         symptoms.append(
-            f"{'the' if symptoms else 'The'} allocator holds up to {quantity(most, 'bytes')}, "
-            f"{percent(held)} more than is ever in use"
-        )
+            said(
+                "{en_the} allocator holds up to {most}, {held} more than is ever in use",
+                en_the="the" if symptoms else "The", most=quantity(most, "bytes"), held=percent(held),
+            )
+        )  # fmt: skip
     if symptoms:
         yield Draft(
             title="Expandable segments are off",
-            summary=" and ".join(symptoms) + ", and PYTORCH_NPU_ALLOC_CONF does not let segments grow.",
+            summary=said(
+                "{symptoms}, and PYTORCH_NPU_ALLOC_CONF does not let segments grow.",
+                symptoms=listing(symptoms, " and "),
+            ),
             actions=(_EXPAND,),
             confidence=0.7,
             rows=({"table": "memory_churn", "where": {"step": None}},),

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -83,13 +84,15 @@ _BIAS: Final = Action(
 )
 #: Kind, signal, title, what a sequence is called, and what to do.
 _KINDS: Final = (
-    ("softmax", npu_fusions.masked_softmaxes, "A masked softmax is not fused", "a masked softmax", (_SOFTMAX,)),
-    ("silu", npu_fusions.silu_gates, "A gate is not fused", "a gate", (_SILU,)),
-    ("gelu", npu_fusions.gelu_gates, "A gate of GELU is not fused", "a gate", (_GELU,)),
-    ("router", npu_fusions.routings, "A router is not fused", "the choice of experts", (_ROUTER, _ROUTER_TRAINED)),
-    ("norm", npu_fusions.added_norms, "An addition before a normalisation is not fused",
-     "an addition and its normalisation", (_NORM,)),
-    ("bias", npu_fusions.added_biases, "A bias is added apart", "a GEMM with its bias", (_BIAS,)),
+    ("softmax", npu_fusions.masked_softmaxes,
+     said("A masked softmax is not fused"), said("a masked softmax"), (_SOFTMAX,)),
+    ("silu", npu_fusions.silu_gates, said("A gate is not fused"), said("a gate"), (_SILU,)),
+    ("gelu", npu_fusions.gelu_gates, said("A gate of GELU is not fused"), said("a gate"), (_GELU,)),
+    ("router", npu_fusions.routings, said("A router is not fused"), said("the choice of experts"),
+     (_ROUTER, _ROUTER_TRAINED)),
+    ("norm", npu_fusions.added_norms, said("An addition before a normalisation is not fused"),
+     said("an addition and its normalisation"), (_NORM,)),
+    ("bias", npu_fusions.added_biases, said("A bias is added apart"), said("a GEMM with its bias"), (_BIAS,)),
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
@@ -63,15 +64,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     mean = int(found.dur.mean())
     yield Draft(
         title="Operators are looked up and compiled at run time",
-        summary=f"{found.per_step:,.0f} calls per step of `aclopCompileAndExecute` take {duration(found.ns_per_step)} "
-        f"of the host ({percent(share)} of the step), {duration(mean)} each; a call of the library takes "
-        f"{duration(usual)}.",
+        summary=said(
+            "{per_step:,.0f} calls per step of `aclopCompileAndExecute` take {ns_per_step} of the host "
+            "({share} of the step), {mean} each; a call of the library takes {usual}.",
+            per_step=found.per_step, ns_per_step=duration(found.ns_per_step), share=percent(share),
+            mean=duration(mean), usual=duration(usual),
+        ),
         actions=(_SWITCH,),
         change=Change(host=scaled_each(found.event, np.minimum(usual / np.maximum(found.dur, 1), 1.0))),
         events=longest(found.event, found.dur),
         rows=({"table": "api_calls", "where": {"name": "aclopCompileAndExecute"}},),
         numbers={"calls per step": found.per_step, "share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -83,13 +87,17 @@ def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Operators are looked up and compiled at run time",
-        summary=f"{plural(number, 'call')} of `{_CALL}` in the recording take {duration(ns)} of the host, the longest "
-        f"{duration(longest)}; all launches together take {duration(launching)}.",
+        summary=said(
+            "{calls} of `{call}` in the recording take {ns} of the host, the longest {longest}; all "
+            "launches together take {launching}.",
+            calls=plural(number, "call"), call=_CALL, ns=duration(ns), longest=duration(longest),
+            launching=duration(launching),
+        ),
         actions=(_SWITCH,),
         confidence=0.7,
-        rows=({"table": "recorded_totals", "where": {"name": f"acl {_CALL}"}},),
+        rows=({"table": "recorded_totals", "where": {"name": said("acl {call}", call=_CALL)}},),
         numbers={"calls": number, "ns": ns, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

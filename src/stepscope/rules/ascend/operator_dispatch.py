@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -76,14 +77,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if actions:
         yield Draft(
             title="Settings that speed up dispatch may be off",
-            summary=f"For {percent(idle)} of the step the NPU waits for operators to be dispatched or launched; "
-            f"{plural(len(actions), 'setting')} could speed this up, and nothing recorded shows that "
-            f"{'it is' if len(actions) == 1 else 'they are'} on.",
+            summary=said(
+                "For {idle} of the step the NPU waits for operators to be dispatched or launched; {settings} "
+                "could speed this up, and nothing recorded shows that {en_it_is} on.",
+                idle=percent(idle), settings=plural(len(actions), "setting"),
+                en_it_is="it is" if len(actions) == 1 else "they are",
+            ),
             actions=tuple(actions),
             confidence=0.6,
             rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),
             numbers={waiting_for_host_share.name: idle, workspace_share.name: s(workspace_share), **limits},
-        )
+        )  # fmt: skip
 
 
 _DEFAULT_CACHE = 10_000

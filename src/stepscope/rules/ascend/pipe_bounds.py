@@ -38,6 +38,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.kernel_names import classify
@@ -126,8 +127,10 @@ def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Dr
     mean = float(np.average(busiest, weights=found.dur))
     return Draft(
         title="Kernels keep no pipe of their cores busy",
-        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) keep even their busiest "
-        f"pipe busy for only {percent(mean)} of their time.",
+        summary=said(
+            "{size:,.0f} kernels per step ({types}) keep even their busiest pipe busy for only {mean} of their time.",
+            size=found.event.size / found.steps, types=found.types(), mean=percent(mean),
+        ),
         actions=(_SHAPES, _CONVERT),
         change=Change(device=scaled_each(found.event, np.minimum(busiest / limits["bound"], 1.0))),
         confidence=0.5,
@@ -135,7 +138,7 @@ def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Dr
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"busiest": mean, **limits},
         key="room",
-    )
+    )  # fmt: skip
 
 
 def _scalar(
@@ -145,9 +148,13 @@ def _scalar(
     share = step_share(s, found.dur.sum())
     return Draft(
         title="Kernels are bound by scalar code",
-        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}, {percent(share)} of it) "
-        f"keep the scalar units of their cores busy for {percent(mean)} of their time, and no other pipe for more than "
-        f"{percent(rest)}: it goes to loops over single elements, addresses, or waiting in these.",
+        summary=said(
+            "{size:,.0f} kernels per step ({types}, {share} of it) keep the scalar units of their cores "
+            "busy for {mean} of their time, and no other pipe for more than {rest}: it goes to loops over "
+            "single elements, addresses, or waiting in these.",
+            size=found.event.size / found.steps, types=found.types(), share=percent(share), mean=percent(mean),
+            rest=percent(rest),
+        ),
         actions=(_WHOLE_VECTORS, _VECTOR_CALLS, _SHAPES),
         taken_ns=per_step(s, found.dur.sum()),
         waiting=rest < limits["idle"],
@@ -156,7 +163,7 @@ def _scalar(
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"scalar_busy": mean, "other_busy": rest, **limits},
         key="scalar",
-    )
+    )  # fmt: skip
 
 
 def _converts(found: NpuKernels) -> bool:
@@ -169,15 +176,17 @@ def _moving(found: NpuKernels, moving: NDArray[np.float64], limits: Limits) -> D
     mean = float(np.average(moving, weights=found.dur))
     return Draft(
         title="Vector kernels are bound by moving data",
-        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) only move data for "
-        f"{percent(mean)} of their time.",
+        summary=said(
+            "{size:,.0f} kernels per step ({types}) only move data for {mean} of their time.",
+            size=found.event.size / found.steps, types=found.types(), mean=percent(mean),
+        ),
         actions=(_CONVERT if _converts(found) else _FUSE,),
         confidence=0.5,
         events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"moving": mean, **limits},
         key="moving",
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

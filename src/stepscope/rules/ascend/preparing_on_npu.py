@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -52,16 +53,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     slow = int(found.dur[found.core == "AI_CPU"].sum())
     yield Draft(
         title="Batches are prepared on the NPU",
-        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) prepare the batch before "
-        f"the forward pass and take {duration(found.ns_per_step)} of the device ({percent(share)} of the step)"
-        + (f", {percent(slow / max(int(found.dur.sum()), 1))} of it on the AI CPU." if slow else "."),
+        summary=said(
+            "{size:,.0f} kernels per step ({types}) prepare the batch before the forward pass and take "
+            "{ns_per_step} of the device ({share} of the step)",
+            size=found.event.size / found.steps, types=found.types(), ns_per_step=duration(found.ns_per_step),
+            share=percent(share),
+        )
+        + (said(", {slow} of it on the AI CPU.", slow=percent(slow / max(int(found.dur.sum()), 1))) if slow else "."),
         actions=(_WORKERS,),
         change=Change(device=(Scaled(found.event, 0.0),)),
         confidence=0.5,
         events=longest(found.event, found.dur),
         rows=({"table": "phases", "where": {"phase": "preprocessing"}},),
         numbers={preparing_share.name: share, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -41,7 +42,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Batch normalisation is synchronised many times",
-        summary=f"{found.per_step:,.0f} times per step batch normalisation gathers statistics from all ranks.",
+        summary=said(
+            "{per_step:,.0f} times per step batch normalisation gathers statistics from all ranks.",
+            per_step=found.per_step,
+        ),
         actions=(_LOCAL,),
         confidence=0.6,
         events=found.event[:20],

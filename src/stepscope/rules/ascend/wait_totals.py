@@ -24,6 +24,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -56,13 +57,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="The host waits for the device after most launches",
-        summary=f"{plural(waits, 'wait')} of the host come with {plural(launches, 'launch', 'launches')}, and take "
-        f"{duration(waited)} of the recording, the longest {duration(longest)}.",
+        summary=said(
+            "{waits} of the host come with {launches}, and take {waited} of the recording, the longest {longest}.",
+            waits=plural(waits, "wait"), launches=plural(launches, "launch", "launches"), waited=duration(waited),
+            longest=duration(longest),
+        ),
         actions=(_UNSET, _AFTER_ALL),
         confidence=0.6,
         rows=({"table": "recorded_totals", "where": {"of": "calls"}},),
         numbers={"waits": waits, "launches": launches, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -31,6 +31,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Final
 
+from stepscope.language import listing, pattern, said
 from stepscope.model.amounts import duration
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.cluster import slow_link
@@ -48,11 +49,11 @@ _STEPS: Final = 3
 _PART: Final = 0.25
 
 _TAKES: Final[dict[Reason, str]] = {
-    "compute": "it computes {} longer than they do, in other kernels or more of them",
-    "host": "its device idles {} longer than theirs",
-    "copies": "it copies {} longer than they do, with nothing beside it",
-    "link": "its own transfers take {} longer than theirs",
-    "start": "its steps begin {} later than theirs",
+    "compute": pattern("it computes {longer} longer than they do, in other kernels or more of them"),
+    "host": pattern("its device idles {longer} longer than theirs"),
+    "copies": pattern("it copies {longer} longer than they do, with nothing beside it"),
+    "link": pattern("its own transfers take {longer} longer than theirs"),
+    "start": pattern("its steps begin {longer} later than theirs"),
 }
 
 _BESIDE: Final = Action(
@@ -86,7 +87,11 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     look = _LINK if first.found.reason == "link" else _BESIDE
     yield Draft(
         title="One rank makes the others wait",
-        summary=f"{late.waiting}: {_takes(first)}{_idle(ranks, first)}.{_start(begun, worth)}{late.beside}",
+        summary=said(
+            "{waiting}: {takes}{idle}.{start}{beside}",
+            waiting=late.waiting, takes=_takes(first), idle=_idle(ranks, first), start=_start(begun, worth),
+            beside=late.beside,
+        ),
         actions=(look, _MORE) if few else (look,),
         cost_ns=cost if worth else None,
         taken_ns=None if worth else first.found.wait_ns,
@@ -97,7 +102,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         always=True,
         ranks=(*late.numbers, *late.like),
         late=late.numbers,
-    )
+    )  # fmt: skip
 
 
 def _unexplained(ranks: Mapping[int, Signals], limits: Limits) -> LateOnes | None:
@@ -124,7 +129,7 @@ def _takes(late: Late) -> str:
     parts = late.found.parts
     order = sorted(parts, key=lambda part: -parts[part])
     named = [part for part in order if part == order[0] or parts[part] >= _PART * late.found.wait_ns]
-    return " and ".join(_TAKES[part].format(duration(max(parts[part], 0))) for part in named)
+    return listing((said(_TAKES[part], longer=duration(max(parts[part], 0))) for part in named), " and ")
 
 
 def _idle(ranks: Mapping[int, Signals], late: Late) -> str:
@@ -139,7 +144,7 @@ def _idle(ranks: Mapping[int, Signals], late: Late) -> str:
     first = max(more, key=lambda cause: more[cause])
     if more[first] < late.found.parts["host"] / 2:
         return ""
-    return f" ({first.replace('_', ' ')}: {duration(more[first])} longer)"
+    return said(" ({first}: {more} longer)", first=first.replace("_", " "), more=duration(more[first]))
 
 
 def _causes(s: Signals) -> dict[str, int]:
@@ -151,8 +156,10 @@ def _causes(s: Signals) -> dict[str, int]:
 def _start(begun: int, worth: bool) -> str:
     if not begun:
         return ""
-    why = " A recording's first collective waits for the rank on which the profiler started last"
-    return f"{why}, which is no part of the price." if worth else f"{why}: whether it is late again isn't known."
+    why = said(" A recording's first collective waits for the rank on which the profiler started last")
+    if worth:
+        return said("{why}, which is no part of the price.", why=why)
+    return said("{why}: whether it is late again isn't known.", why=why)
 
 
 RULE = Rule(

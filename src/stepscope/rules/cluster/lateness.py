@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Limits, Threshold
@@ -115,15 +116,21 @@ class LateOnes:
     def waiting(self) -> str:
         """How long the others wait for them, as the beginning of a sentence."""
         found = self.first.found
-        long = f"The others wait {duration(found.wait_ns)} per step ({percent(found.share)})"
+        long = said(
+            "The others wait {wait} per step ({share})", wait=duration(found.wait_ns), share=percent(found.share)
+        )
         if self.gain_ns < _ANYWAY * found.wait_ns:
-            return f"{long} longer than {self.names}, most of which they would wait anyway"
-        return f"{long} for {self.names}"
+            return said("{long} longer than {names}, most of which they would wait anyway", long=long, names=self.names)
+        return said("{long} for {names}", long=long, names=self.names)
 
     @property
     def beside(self) -> str:
         """A sentence on ranks that are not at hand, where there may be any; else empty."""
-        return " Ranks that are not at hand may be later still." if any(one.found.absent for one in self.ranks) else ""
+        return (
+            said(" Ranks that are not at hand may be later still.")
+            if any(one.found.absent for one in self.ranks)
+            else ""
+        )
 
     @property
     def confidence(self) -> float:
@@ -138,7 +145,9 @@ class LateOnes:
 def named(ranks: tuple[int, ...]) -> str:
     """Ranks in words: all of them would fill a page where they are many."""
     listed = ", ".join(str(rank) for rank in ranks[:_NAMED])
-    return f"rank{'s' * (len(ranks) > 1)} {listed}" + " and others" * (len(ranks) > _NAMED)
+    if len(ranks) > _NAMED:
+        return said("ranks {numbers} and others", numbers=listed)
+    return said("ranks {numbers}", numbers=listed) if len(ranks) > 1 else said("rank {number}", number=listed)
 
 
 def late_by_cause(ranks: Mapping[int, Signals], limits: Limits) -> dict[str, LateOnes]:

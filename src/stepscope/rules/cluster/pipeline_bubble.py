@@ -39,7 +39,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from statistics import mean, median
 
-from stepscope.model.amounts import duration, percent, quantity
+from stepscope.language import said
+from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.cluster.lateness import READS, late_by_cause
 from stepscope.rules.finding import Action
@@ -103,11 +104,22 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     needless = _needless(found[worst], _rooms(ranks), limits)
     yield Draft(
         title="Stages of the pipeline wait for each other",
-        summary=f"The pipeline's bubble: {_who(found, shares)} of the step in sends and receives for "
-        f"{_neighbours(found[worst])} (rank {worst}: {duration(found[worst].bubble_ns)}), without computing."
+        summary=said(
+            "The pipeline's bubble: {who} of the step in sends and receives for {neighbours} (rank "
+            "{worst}: {bubble}), without computing.",
+            who=_who(found, shares), neighbours=_neighbours(found[worst]), worst=worst,
+            bubble=duration(found[worst].bubble_ns),
+        )
         + _micro_batches(found[worst])
-        + (f" Stage {slowest} computes {balance:.2f} times as long as the shortest." if uneven else "")
-        + (f" {needless}" if needless else ""),
+        + (
+            said(
+                " Stage {slowest} computes {balance:.2f} times as long as the shortest.",
+                slowest=slowest, balance=balance,
+            )
+            if uneven
+            else ""
+        )
+        + (said(" {needless}", needless=needless) if needless else ""),
         actions=_actions(found[worst], uneven, bool(needless), any(one.parts > 1 for one in found.values())),
         cost_ns=int(max((1 - _LEFT) * bubble, min((1 - even) * max(lengths.values()), bubble) if uneven else 0)),
         confidence=0.9 if found[worst].told else 0.7,
@@ -115,7 +127,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         rows=tuple({"table": "collectives", "where": {"rank": rank}} for rank in list(lengths)[:4]),
         numbers={"bubble_share": shares[worst], "stage_balance": balance, **limits},
         ranks=(worst, *(rank for rank in lengths if rank != worst)),
-    )
+    )  # fmt: skip
 
 
 def _rooms(ranks: Mapping[int, Signals]) -> list[tuple[int, int]]:
@@ -129,10 +141,11 @@ def _needless(one: StageTimes, rooms: list[tuple[int, int]], limits: Limits) -> 
     used, total = max(rooms)
     if used * one.stages > limits["fits"] * min(size for _, size in rooms):
         return ""
-    return (
-        f"The model needs no pipeline: a stage holds at most {quantity(used, 'bytes')}, and {one.stages} of them fit "
-        f"into the {quantity(total, 'bytes')} that the device has at least."
-    )
+    return said(
+        "The model needs no pipeline: a stage holds at most {used}, and {stages} of them fit into the "
+        "{total} that the device has at least.",
+        used=quantity(used, "bytes"), stages=one.stages, total=quantity(total, "bytes"),
+    )  # fmt: skip
 
 
 def _actions(one: StageTimes, uneven: bool, needless: bool, interleaved: bool) -> tuple[Action, ...]:
@@ -160,14 +173,19 @@ def _who(found: Mapping[int, StageTimes], shares: Mapping[int, float]) -> str:
     least, most = percent(min(shares.values())), percent(max(shares.values()))
     positions = {found[rank].position for rank in shares}
     one = len(positions) == 1 and None not in positions
-    whom = f"{len(shares)} rank{'s' * (len(shares) > 1)}" + (f" of stage {positions.pop()}" if one else "")
-    return f"{whom} wait{'s' * (len(shares) == 1)} {most if least == most else f'{least} to {most}'}"
+    whom: str = plural(len(shares), "rank")
+    if one:
+        whom = said("{ranks} of stage {stage}", ranks=whom, stage=positions.pop())
+    waited = most if least == most else said("{least} to {most}", least=least, most=most)
+    return said(
+        "{ranks} {en_waits} {share}", ranks=whom, en_waits="waits" if len(shares) == 1 else "wait", share=waited
+    )
 
 
 def _neighbours(one: StageTimes) -> str:
     if one.stages is None:
-        return "another stage"
-    return "the other stage" if one.stages == 2 else f"the others of {one.stages} stages"
+        return said("another stage")
+    return said("the other stage") if one.stages == 2 else said("the others of {stages} stages", stages=one.stages)
 
 
 def _micro_batches(one: StageTimes) -> str:
@@ -176,8 +194,11 @@ def _micro_batches(one: StageTimes) -> str:
         return ""
     number, others = round(one.arrivals), (one.stages - 1) / one.parts
     ideal = others / (number + others)
-    held = f" of {one.parts} interleaved parts each" if one.parts > 1 else ""
-    return f" {number} micro-batches per step fill {one.stages} stages{held} to {percent(1 - ideal)} at best."
+    held = said(" of {parts} interleaved parts each", parts=one.parts) if one.parts > 1 else ""
+    return said(
+        " {number} micro-batches per step fill {stages} stages{held} to {value} at best.",
+        number=number, stages=one.stages, held=held, value=percent(1 - ideal),
+    )  # fmt: skip
 
 
 def _balance(found: Mapping[int, StageTimes]) -> tuple[int, float, float]:

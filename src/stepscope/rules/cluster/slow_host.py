@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.rules.cluster.lateness import MIN_HOST_RATIO, MIN_WAIT, READS, late_by_cause
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -53,17 +54,22 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     if late is None or late.first.host < limits["min_host_ratio"]:
         return
     hosts = sorted({name for rank in late.numbers if (name := ranks[rank].maybe(host_name))})
-    where = f" on {', '.join(hosts)}" if hosts else ""
+    where = said(" on {hosts}", hosts=", ".join(hosts)) if hosts else ""
     yield Draft(
         title="One rank's host is slower than the others'",
-        summary=f"{late.waiting}{where}: operators and launches take {late.first.host:.2f} times as long on the host "
-        f"there, and the same kernels {late.first.device:.2f} times as long on the device.{late.beside}",
+        summary=said(
+            "{waiting}{where}: operators and launches take {host:.2f} times as long on the host there, "
+            "and the same kernels {device:.2f} times as long on the device.{beside}",
+            waiting=late.waiting, where=where, host=late.first.host, device=late.first.device, beside=late.beside,
+        ),
         actions=(_COMPARE, _BIND),
         cost_ns=late.gain_ns,
         confidence=late.confidence,
         rows=tuple({"table": "slow_ranks", "where": {"rank": rank}} for rank in late.numbers[:4]),
         numbers={
-            "host_ratio": late.first.host, "device_ratio": late.first.device, "waited_share": late.first.found.share,
+            "host_ratio": late.first.host,
+            "device_ratio": late.first.device,
+            "waited_share": late.first.found.share,
             **limits,
         },
         always=True,

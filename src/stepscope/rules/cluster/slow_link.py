@@ -30,6 +30,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
@@ -83,9 +84,11 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     state = _STATE.get(ranks[min(ranks)].maybe(platform) or "", _STATE_CUDA)
     yield Draft(
         title="One link is slower than the others",
-        summary=f"Between {slowest.what} data moves at {quantity(slowest.rate, 'bytes/s')}, "
-        f"{percent(slowest.ratio, 0)} of the rate of similar links"
-        + (f"; {len(slow) - 1} more are slow too." if len(slow) > 1 else "."),
+        summary=said(
+            "Between {what} data moves at {rate}, {ratio} of the rate of similar links",
+            what=slowest.what, rate=quantity(slowest.rate, "bytes/s"), ratio=percent(slowest.ratio, 0),
+        )
+        + (said("; {slow} more are slow too.", slow=len(slow) - 1) if len(slow) > 1 else said(".")),
         actions=(
             Action(
                 "Compare the state of the link with its neighbours', and measure it", after=state, page="slow-ranks"
@@ -96,7 +99,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         numbers={"rate": slowest.rate, "of_usual": slowest.ratio, **limits},
         ranks=tuple(dict.fromkeys(rank for one in slow for rank in one.ranks if rank in ranks)) or tuple(ranks),
         late=late_by_link(ranks, slow),
-    )
+    )  # fmt: skip
 
 
 def slow_links_of(ranks: Mapping[int, Signals], limits: Limits) -> list[SlowLink]:
@@ -136,7 +139,7 @@ def _slow_pairs(found: list[Pair], limits: Limits) -> Iterator[SlowLink]:
         for pair in alike.values():
             if pair.rate < (1 - limits["min_drop"]) * usual:
                 lost = pair.ns * (1 - pair.rate / usual) * pair.exposed
-                what = f"ranks {pair.src} and {pair.dst} ({link})"
+                what = said("ranks {src} and {dst} ({link})", src=pair.src, dst=pair.dst, link=link)
                 yield SlowLink(what, pair.rate / usual, pair.rate, lost, (pair.src, pair.dst))
 
 
@@ -166,8 +169,8 @@ def _slow_groups(found: list[LikeCollectives], limits: Limits) -> Iterator[SlowL
 
 def _named(members: tuple[int, ...]) -> str:
     """The ranks of a group in words: all of them would fill a page where they are many."""
-    more = f", ... ({len(members)} in all)" if len(members) > _NAMED else ""
-    return f"ranks [{', '.join(map(str, members[:_NAMED]))}{more}]"
+    more = said(", ... ({members} in all)", members=len(members)) if len(members) > _NAMED else ""
+    return said("ranks [{numbers}{more}]", numbers=", ".join(map(str, members[:_NAMED])), more=more)
 
 
 RULE = Rule(

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, late_by_cause
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -54,7 +55,10 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     front = ranks[late.numbers[0]]
     yield Draft(
         title="One rank's device is slower than the others'",
-        summary=f"{late.waiting}: the same kernels take {late.first.device:.2f} times as long there.{late.beside}",
+        summary=said(
+            "{waiting}: the same kernels take {device:.2f} times as long there.{beside}",
+            waiting=late.waiting, device=late.first.device, beside=late.beside,
+        ),
         actions=(
             Action(
                 "Compare the device with its neighbours: clock, temperature, power limit, errors, other processes",
@@ -75,7 +79,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         always=True,
         ranks=(*late.numbers, *late.like),
         late=late.numbers,
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -60,16 +61,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     least, most = percent(min(found.shares)), percent(max(found.shares))
     yield Draft(
         title="The devices take turns",
-        summary=f"{len(found.devices)} devices of one process compute one after the other: each for "
-        f"{least if least == most else f'{least} to {most}'} of the step, and more than one for "
-        f"{percent(found.overlap)} of the time that any does. Each is idle for {duration(found.idle_ns)} of the step "
-        "on average while another one computes.",
+        summary=said(
+            "{devices} devices of one process compute one after the other: each for {least} of the step, "
+            "and more than one for {overlap} of the time that any does. Each is idle for {idle} of the "
+            "step on average while another one computes.",
+            devices=len(found.devices),
+            least=least if least == most else said("{least} to {most}", least=least, most=most),
+            overlap=percent(found.overlap), idle=duration(found.idle_ns),
+        ),
         actions=_ACTIONS,
         taken_ns=min(found.idle_ns, length),
         waiting=True,
         confidence=0.8,
         numbers={"computing": round(found.any_share, 4), "overlap": round(found.overlap, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

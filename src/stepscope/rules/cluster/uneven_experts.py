@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.host_advice import BALANCE_EXPERTS
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -61,16 +62,20 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="One rank's experts get more tokens than those of the others",
-        summary=f"Experts of rank {slowest} take {duration(experts[slowest])} per pass, {1 + excess:.2f} times the "
-        f"mean of {len(experts)} ranks, and {percent(share)} of a pass on average; attention and other multiplications "
-        f"take {dense[slowest] / mean(dense.values()):.2f} times their mean there.",
+        summary=said(
+            "Experts of rank {slowest} take {experts} per pass, {value:.2f} times the mean of {experts_2} "
+            "ranks, and {share} of a pass on average; attention and other multiplications take "
+            "{dense:.2f} times their mean there.",
+            slowest=slowest, experts=duration(experts[slowest]), value=1 + excess, experts_2=len(experts),
+            share=percent(share), dense=dense[slowest] / mean(dense.values()),
+        ),
         actions=BALANCE_EXPERTS,
         cost_ns=round(experts[slowest] - usual),
         confidence=0.75,
         rows=tuple({"table": "serving_roles", "where": {"rank": rank, "role": "moe"}} for rank in sorted(experts)[:4]),
         numbers={"ratio": 1 + excess, "share": share, **limits},
         ranks=(slowest,),
-    )
+    )  # fmt: skip
 
 
 def _unlike(mixes: Sequence[Mapping[str, float]]) -> bool:

@@ -34,6 +34,7 @@ from statistics import mean
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, LateOnes, late_by_cause, times_of_ranks
 from stepscope.rules.finding import Action
@@ -84,16 +85,21 @@ def _uneven_work(
 ) -> Draft:
     gains = {rank: s.maybe(gain_ns) or 0 for rank, s in ranks.items()}
     order = sorted(gains, key=lambda rank: (gains[rank], rank))
-    most = (
-        f"The rank with most work has {ratio:.2f} times the mean to compute in each step, and the ranks wait for each "
-    )
+    seen = said(
+        "The rank with most work has {ratio:.2f} times the mean to compute in each step, and the ranks wait for each "
+        "other for {share} of the step.",
+        ratio=ratio, share=percent(share),
+    )  # fmt: skip
     if late is not None:
-        seen = f"{late.waiting}, which {'has' if len(late.ranks) == 1 else 'have'} {late.first.work:.2f} times as "
-        seen += f"much to compute as they.{late.beside}"
+        seen = said(
+            "{waiting}, which {en_has} {work:.2f} times as much to compute as they.{beside}",
+            waiting=late.waiting, en_has="has" if len(late.ranks) == 1 else "have", work=late.first.work,
+            beside=late.beside,
+        )  # fmt: skip
         order = [*late.numbers, *(rank for rank in order if rank not in late.numbers)]
     return Draft(
         title="Ranks have different amounts of work",
-        summary=seen if late is not None else f"{most}other for {percent(share)} of the step.",
+        summary=seen,
         actions=(_BY_COST,),
         cost_ns=int(mean(gains.values())),
         confidence=0.85 if late is None else min(0.85, late.confidence),
@@ -108,9 +114,12 @@ def _uneven_work(
 def _uneven_loading(late: LateOnes, limits: Limits) -> Draft:
     return Draft(
         title="One rank waits longer for its batches",
-        summary=f"{late.waiting}, which {'waits' if len(late.ranks) == 1 else 'wait'} "
-        f"{duration(late.first.loading_ns)} longer for {'its batch' if len(late.ranks) == 1 else 'their batches'} than "
-        f"they do.{late.beside}",
+        summary=said(
+            "{waiting}, which {en_waits} {loading} longer for {en_its_batch} than they do.{beside}",
+            waiting=late.waiting, en_waits="waits" if len(late.ranks) == 1 else "wait",
+            loading=duration(late.first.loading_ns),
+            en_its_batch="its batch" if len(late.ranks) == 1 else "their batches", beside=late.beside,
+        ),
         actions=(_LOADERS, _BY_COST),
         cost_ns=late.gain_ns,
         confidence=min(0.8, late.confidence),
@@ -120,7 +129,7 @@ def _uneven_loading(late: LateOnes, limits: Limits) -> Draft:
         ranks=(*late.numbers, *late.like),
         late=late.numbers,
         key="loading",
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

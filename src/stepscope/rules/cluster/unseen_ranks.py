@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
@@ -62,15 +63,25 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     if waits[last] < limits["min_wait"] or not any(missing):
         return
     named = _named(ranks, waits)
-    seen = f"{_every(len(waits))} at least {duration(ranks[last](unseen_ns))} per step ({percent(waits[last])}) in "
+    every, waited, of_step = _every(len(waits)), duration(ranks[last](unseen_ns)), percent(waits[last])
     gains = {rank: gain for rank in waits if (gain := ranks[rank].maybe(gain_ns)) is not None}
     least = min(gains, key=lambda rank: gains[rank], default=last)
     yield Draft(
-        title=f"The recorded ranks wait for {_listed(named)}" if named else "The recorded ranks wait for others",
-        summary=f"{seen}collectives, most of it for {_listed(named)}, which {'was' if len(named) == 1 else 'were'} "
-        "not recorded."
+        title=said("The recorded ranks wait for {listed}", listed=_listed(named))
         if named
-        else f"{seen}collectives before transfers start: a rank that was not recorded arrives later.",
+        else said("The recorded ranks wait for others"),
+        summary=said(
+            "{every} at least {waited} per step ({share}) in collectives, most of it for {listed}, which {en_was} not "
+            "recorded.",
+            every=every, waited=waited, share=of_step, listed=_listed(named),
+            en_was="was" if len(named) == 1 else "were",
+        )
+        if named
+        else said(
+            "{every} at least {waited} per step ({share}) in collectives before transfers start: a rank that was not "
+            "recorded arrives later.",
+            every=every, waited=waited, share=of_step,
+        ),
         actions=(_RECORD, _look(named)),
         cost_ns=gains.get(least),
         confidence=0.9 if named else 0.8,
@@ -78,7 +89,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         numbers={unseen_share.name: waits[last], **limits},
         # Its step is what the price is a share of.
         ranks=(least, *(rank for rank in waits if rank != least)),
-    )
+    )  # fmt: skip
 
 
 def _named(ranks: Mapping[int, Signals], waits: Mapping[int, float]) -> tuple[int, ...]:
@@ -96,22 +107,28 @@ def _named(ranks: Mapping[int, Signals], waits: Mapping[int, float]) -> tuple[in
 
 
 def _listed(ranks: tuple[int, ...]) -> str:
-    return f"rank{'s' * (len(ranks) > 1)} " + " and ".join(map(str, ranks))
+    numbers = listing(map(str, ranks), " and ")
+    return said("ranks {numbers}", numbers=numbers) if len(ranks) > 1 else said("rank {number}", number=numbers)
 
 
 def _look(named: tuple[int, ...]) -> Action:
     if not named:
         return _LOOK
     return Action(
-        f"Look at what {_listed(named)} did in these steps: loading from a slower disk, logging, checkpoints, other "
-        "work on its cores. If another recording of the job names another rank, it is jitter of hosts or loaders, not "
-        "a slow device",
+        said(
+            "Look at what {listed} did in these steps: loading from a slower disk, logging, checkpoints, "
+            "other work on its cores. If another recording of the job names another rank, it is jitter of "
+            "hosts or loaders, not a slow device",
+            listed=_listed(named),
+        ),
         page="slow-ranks",
     )
 
 
 def _every(ranks: int) -> str:
-    return {1: "The rank at hand waits", 2: "Both ranks at hand wait"}.get(ranks, f"All {ranks} ranks at hand wait")
+    return {1: "The rank at hand waits", 2: "Both ranks at hand wait"}.get(
+        ranks, said("All {ranks} ranks at hand wait", ranks=ranks)
+    )
 
 
 RULE = Rule(

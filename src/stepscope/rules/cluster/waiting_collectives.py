@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -65,29 +66,37 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     kind = str(found.name[first])
     yield Draft(
         title="Collectives last many times as long as comparable ones",
-        summary=f"{_which(number, kind)} {duration(cost)} of each step ({percent(share)}) longer than comparable ones, "
-        f"without overlapping compute: {_longest(found, int(first))}. Most likely it waits for "
-        f"{'its sender' if kind == 'broadcast' else 'a rank that arrives late'}; the recording alone can't confirm it.",
+        summary=said(
+            "{which} {cost} of each step ({share}) longer than comparable ones, without overlapping "
+            "compute: {longest}. Most likely it waits for {kind}; the recording alone can't confirm it.",
+            which=_which(number, kind), cost=duration(cost), share=percent(share),
+            longest=_longest(found, int(first)),
+            kind=said("its sender") if kind == "broadcast" else said("a rank that arrives late"),
+        ),
         actions=(_SENDER, _RECORD) if kind == "broadcast" else (_LATE, _RECORD),
         cost_ns=cost,
         confidence=0.6,
         events=found.event[order[: min(number, 20)]],
         rows=({"table": "collectives", "where": {"name": kind}},),
         numbers={"long_share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 def _which(number: int, kind: str) -> str:
-    return f"One {kind} takes" if number == 1 else f"{number} collectives, mostly {kind}, take"
+    return (
+        said("One {kind} takes", kind=kind)
+        if number == 1
+        else said("{number} collectives, mostly {kind}, take", number=number, kind=kind)
+    )
 
 
 def _longest(found: CollectiveCalls, at: int) -> str:
     needed = max(int(found.transfer[at]), 1)
-    size = "of comparable ones" if found.bytes[at] > 0 else "of the longest others"
-    return (
-        f"the longest lasts {duration(int(found.dur[at]))}, {found.dur[at] / needed:.0f} times the "
-        f"{duration(needed)} {size}"
-    )
+    size = said("of comparable ones") if found.bytes[at] > 0 else said("of the longest others")
+    return said(
+        "the longest lasts {dur}, {times:.0f} times the {needed} {size}",
+        dur=duration(int(found.dur[at])), times=found.dur[at] / needed, needed=duration(needed), size=size,
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -58,9 +59,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     mean = int(found.calls.bytes.mean())
     yield Draft(
         title="Gradients are exchanged in many small collectives",
-        summary=f"{found.per_step:,.0f} collectives per step carry {quantity(mean, 'bytes')} of gradients on average "
-        f"and take {duration(found.ns_per_step)} ({percent(share)} of the step); in messages of 25 MiB the same bytes "
-        f"would take {percent(found.time_factor)} of that.",
+        summary=said(
+            "{per_step:,.0f} collectives per step carry {mean} of gradients on average and take "
+            "{ns_per_step} ({share} of the step); in messages of 25 MiB the same bytes would take "
+            "{time_factor} of that.",
+            per_step=found.per_step, mean=quantity(mean, "bytes"), ns_per_step=duration(found.ns_per_step),
+            share=percent(share), time_factor=percent(found.time_factor),
+        ),
         actions=(_FSDP if sharded else _DDP,),
         change=Change(
             device=(Scaled(found.calls.event, found.time_factor),), host=(Scaled(found.ops, found.count_factor),)
@@ -69,7 +74,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.calls.event[:20],
         rows=({"table": "collectives", "where": {"name": str(found.calls.name[0])}},),
         numbers={"calls per step": round(found.per_step, 1), "mean bytes": mean, "share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

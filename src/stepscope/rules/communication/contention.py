@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, scaled_each
@@ -66,8 +67,11 @@ def _kernels(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Communication slows matrix multiplications down",
-        summary=f"{found.event.size} tensor-core kernels that overlap with collectives take "
-        f"{percent(found.slowdown)} longer than equal kernels without overlap.",
+        summary=said(
+            "{size} tensor-core kernels that overlap with collectives take {slowdown} longer than equal "
+            "kernels without overlap.",
+            size=found.event.size, slowdown=percent(found.slowdown),
+        ),
         actions=(_AIV if s(platform) == "npu" else _CTAS,),
         change=Change(device=scaled_each(found.event, np.minimum(found.alone / found.dur, 1.0))),
         confidence=0.7,
@@ -75,7 +79,7 @@ def _kernels(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "comm_overlap", "where": {"group": None}},),
         numbers={"slowdown": found.slowdown, "kernels": found.event.size, "min_slowdown": limits["min_slowdown"]},
         key="kernels",
-    )
+    )  # fmt: skip
 
 
 def _transfers(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -94,8 +98,10 @@ def _transfers(s: Signals, limits: Limits) -> Iterator[Draft]:
         change = None
     yield Draft(
         title="Matrix multiplications slow transfers down",
-        summary=f"Transfers during matrix multiplications run at {quantity(beside.rate, 'bytes/s')} instead of "
-        f"{quantity(usual, 'bytes/s')}.",
+        summary=said(
+            "Transfers during matrix multiplications run at {rate} instead of {usual}.",
+            rate=quantity(beside.rate, "bytes/s"), usual=quantity(usual, "bytes/s"),
+        ),
         actions=(_AIV,),
         change=change,
         confidence=0.6,
@@ -103,7 +109,7 @@ def _transfers(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "comm_overlap", "where": {"group": None}},),
         numbers={"rate": beside.rate, "usual": usual, **limits},
         key="transfers",
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -39,9 +39,26 @@ from dataclasses import replace
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change
 from stepscope.model.program import Program
+from stepscope.rules.communication.exposed_remedies import (
+    ACCUMULATE,
+    ASIDE,
+    COMPRESS,
+    EITHER,
+    EVENTS,
+    EXCHANGE,
+    FEWER,
+    HALVED,
+    LESS,
+    MEGATRON,
+    OWN_KERNEL,
+    PREFETCH,
+    REDUCE,
+    STAGES,
+)
 from stepscope.rules.communication.one_reduction import DIVIDED, divisible, in_one
 from stepscope.rules.communication.step_sums import in_sums
 from stepscope.rules.finding import Action
@@ -66,98 +83,11 @@ from stepscope.signals.shared.program import program
 #: A collective that took longer than this many times its transfer mostly waited.
 _WAITED = 2
 
-_REDUCE = Action(
-    "Let DistributedDataParallel reduce gradients bucket by bucket while the backward pass still runs",
-    before="loss.backward()\nfor p in model.parameters():\n    dist.all_reduce(p.grad)",
-    after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
-    "loss.backward()  # each bucket is reduced as soon as it is full",
-    page="overlapping-communication",
-    needs=("gradients reduced by hand",),
-)
-_PREFETCH = Action(
-    "Gather the parameters of the next layers while this one computes",
-    before="FSDP(model)",
-    after="FSDP(model, forward_prefetch=True, backward_prefetch=BackwardPrefetch.BACKWARD_PRE)\n"
-    "# FSDP2: layer.set_modules_to_forward_prefetch([next_layer])",
-    page="overlapping-communication",
-)
-_EXCHANGE = Action(
-    "Split the batch in two, so that one half's exchange runs while the other half computes; issue it asynchronously",
-    before="dist.all_to_all_single(out, tokens)",
-    after="work = dist.all_to_all_single(out, tokens, async_op=True)\n"
-    "...  # compute what does not need `out`\nwork.wait()",
-    page="overlapping-communication",
-)
-_ACCUMULATE = Action(
-    "With gradient accumulation, reduce only in the last micro-batch",
-    before="loss.backward()",
-    after="with model.no_sync():  # in all but the last micro-batch\n    loss.backward()",
-    page="overlapping-communication",
-    needs=("gradients are reduced",),
-)
-_COMPRESS = Action(
-    "Send gradients in half the bytes where the link is the limit",
-    before="model = DistributedDataParallel(model)",
-    after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
-    "model.register_comm_hook(None, default_hooks.bf16_compress_hook)",
-    page="overlapping-communication",
-    needs=("ddp", "trains", "cuda or rocm"),
-)
-#: PyTorch refuses its hook for bf16 where there is no NCCL.
-_HALVED = Action(
-    "Send gradients in half the bytes where the link is the limit",
-    before="model = DistributedDataParallel(model)",
-    after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
-    "model.register_comm_hook(None, default_hooks.fp16_compress_hook)",
-    page="overlapping-communication",
-    needs=("ddp", "trains", "npu"),
-)
-_STAGES = Action(
-    "Let more micro-batches go through the pipeline in each step, so that stages wait less for each other",
-    before="--micro-batch-size 4 --global-batch-size 16",
-    after="--micro-batch-size 1 --global-batch-size 16",
-    page="pipeline-parallelism",
-    needs=("may train",),
-)
-_FEWER = Action(
-    "Split the model over fewer devices if it fits into their memory: each layer is exchanged by fewer ranks",
-    before="vllm serve MODEL --tensor-parallel-size 8",
-    after="vllm serve MODEL --tensor-parallel-size 4 --data-parallel-size 2",
-    page="serving",
-)
-_OWN_KERNEL = Action(
-    "Let the server reduce with a kernel of its own over NVLink or xGMI, which takes a fraction of the library's time "
-    "for small messages",
-    before="vllm serve MODEL --tensor-parallel-size 8 --disable-custom-all-reduce",
-    after="vllm serve MODEL --tensor-parallel-size 8",
-    page="serving",
-)
-_MEGATRON = Action(
-    "Let Megatron reduce gradients during the backward pass, and gather parameters during the forward pass",
-    before="--use-distributed-optimizer",
-    after="--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-    page="overlapping-communication",
-)
-#: What reduces gradients is seen on the host only.
-_EITHER = Action(
-    "Reduce gradients while the backward pass still runs: data-parallel wrappers do it by themselves, Megatron and its "
-    "like when told to",
-    before="--use-distributed-optimizer",
-    after="--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-    page="overlapping-communication",
-    needs=("host not recorded", "gradients are reduced"),
-)
-_ASIDE = Action(
-    "Issue it asynchronously as soon as its data is there, and wait only where its result is read",
-    before="dist.broadcast(batch, src=0)",
-    after="work = dist.broadcast(batch, src=0, async_op=True)\n...  # what does not need `batch`\nwork.wait()",
-    page="overlapping-communication",
-)
 _SHARDED = ("all_gather", "reduce_scatter")
 #: What a pipeline's bubble explains; gradients and parameters are reduced and gathered besides.
 _BETWEEN_STAGES = ("send", "recv", "send_recv")
 #: NCCL has one kernel for sends and receives, and for what is made of them.
-_ANY_EXCHANGE = " (an exchange between all ranks or between two: one kernel does both)"
+_ANY_EXCHANGE = said(" (an exchange between all ranks or between two: one kernel does both)")
 #: Where collectives run for this share of the step, there is too little compute to hide them.
 _FULL = 0.8
 #: The same where all compute that runs beside no collective is so small a part of what is exposed.
@@ -166,23 +96,12 @@ _LITTLE = 0.1
 _BEYOND = 0.1
 #: Communication exposed for this share of the step is reported even if no compute is left to hide it.
 _LARGE = 0.1
-_EVENTS = Action(
-    "Give the profiler's whole result folders of all ranks: only events tell transfer from waiting for other ranks",
-    page="recording",
-)
-_LESS = Action(
-    "Send less, or over a faster link: shard within a host only, in narrower types, more computing per exchange",
-    before="fully_shard(model)",
-    after="mesh = init_device_mesh('cuda', (hosts, 8), mesh_dim_names=('copies', 'shards'))\n"
-    "fully_shard(model, mesh=mesh)  # parameters are gathered within a host, gradients reduced between hosts",
-    page="collective-bandwidth",
-)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the exposed transfer with the step."""
     if s.maybe(work_known) is False:
-        yield from in_sums(s, (_EVENTS, _EITHER), (_EVENTS, _STAGES), _LARGE)
+        yield from in_sums(s, (EVENTS, EITHER), (EVENTS, STAGES), _LARGE)
         return
     share = s(transfer_share)
     if share < limits["min_share"]:
@@ -195,14 +114,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     exposed = found.exposed_ns // found.steps
     busy = s.maybe(link_share)
     full = busy is not None and (busy >= _FULL or _alone(s, busy) <= _LITTLE * share)
-    unsure = "" if found.known else " Part of it may be waiting for other ranks: one recording can't distinguish that."
+    unsure = (
+        "" if found.known else said(" Part of it may be waiting for other ranks: one recording can't distinguish that.")
+    )
     if (s.maybe(verdict) or Verdict()).kind == "thinned":
-        unsure += " It is at most that much: compute beside it may be among the events that were taken out."
+        unsure += said(" It is at most that much: compute beside it may be among the events that were taken out.")
     overlapping = Draft(
         title="Communication is not overlapped with compute",
-        summary=f"Exposed communication: {duration(exposed)} of each step ({percent(share)}), mostly {kind}"
-        f"{_ANY_EXCHANGE if unnamed else ''}, is not overlapped with compute.{_beyond(s, share)}{unsure}",
-        actions=(_EXCHANGE, _STAGES) if unnamed else _actions(kind, s.maybe(megatron) is True),
+        summary=said(
+            "Exposed communication: {exposed} of each step ({share}), mostly {kind}{unnamed}, is not "
+            "overlapped with compute.{beyond}{unsure}",
+            exposed=duration(exposed), share=percent(share), kind=kind, unnamed=_ANY_EXCHANGE if unnamed else "",
+            beyond=_beyond(s, share), unsure=unsure,
+        ),
+        actions=(EXCHANGE, STAGES) if unnamed else _actions(kind, s.maybe(megatron) is True),
         change=Change(overlapped=found.event[movable]) if movable.any() else None,
         most_ns=exposed,
         confidence=0.9 if found.known else 0.6,
@@ -214,12 +139,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             exposed_share.name: s(exposed_share),
             "min_share": limits["min_share"],
         },
-    )
+    )  # fmt: skip
     if _between_layers(kind, s.maybe(program)):
         yield replace(
             overlapping,
-            summary=f"{overlapping.summary} The next layer needs each result: it can be made shorter, but not hidden.",
-            actions=(_OWN_KERNEL, _FEWER),
+            summary=said(
+                "{summary} The next layer needs each result: it can be made shorter, but not hidden.",
+                summary=overlapping.summary,
+            ),
+            actions=(OWN_KERNEL, FEWER),
             change=None,
             most_ns=None,
             taken_ns=exposed,
@@ -229,23 +157,28 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if busy is None:
         yield overlapping
         return
-    at_once = "" if full else " and start as soon as their data is ready"
-    running = f"for {percent(busy)} of the step" if busy < 1 else "for as long as the step takes"
-    left = "next to no compute" if full and busy < _FULL else "no compute"
-    why = f"{left} is left to hide {'them' if full else 'more of them'}"
+    at_once = "" if full else said(" and start as soon as their data is ready")
+    running = said("for {busy} of the step", busy=percent(busy)) if busy < 1 else said("for as long as the step takes")
+    left = said("next to no compute") if full and busy < _FULL else said("no compute")
+    why: str = said("{left} is left to hide more of them", left=left)
+    if full:
+        why = said("{left} is left to hide them", left=left)
     one = not full and in_one(found, kind)
     if one:
         why = divisible(kind)
     bound = replace(
         overlapping,
-        summary=f"{overlapping.summary} Collectives run {running}{at_once}: {why}.",
+        summary=said(
+            "{summary} Collectives run {running}{at_once}: {why}.",
+            summary=overlapping.summary, running=running, at_once=at_once, why=why,
+        ),
         actions=(*(DIVIDED if one else ()), *_fewer_bytes(kind)) or overlapping.actions,
         change=None,
         most_ns=None,
         taken_ns=exposed,
         # What a pipeline's stages wait for each other has a rule and a price of its own.
         waiting=kind not in _BETWEEN_STAGES or s.maybe(stage) is None,
-    )
+    )  # fmt: skip
     yield bound if full else replace(overlapping, instead=bound if share >= _LARGE else None)
 
 
@@ -254,10 +187,13 @@ def _beyond(s: Signals, share: float) -> str:
     waiting = s(exposed_share) - share
     if waiting < _BEYOND * share:
         return ""
-    for_longer = f" Another {duration(round(waiting * s(step_ns)))} ({percent(waiting)})"
+    longer = duration(round(waiting * s(step_ns)))
     if s(calls).known:
-        return f"{for_longer} they wait for other ranks."
-    return f"{for_longer} is what they last longer than their like: most likely they wait for other ranks."
+        return said(" Another {longer} ({share}) they wait for other ranks.", longer=longer, share=percent(waiting))
+    return said(
+        " Another {longer} ({share}) is what they last longer than their like: most likely they wait for other ranks.",
+        longer=longer, share=percent(waiting),
+    )  # fmt: skip
 
 
 def _alone(s: Signals, busy: float) -> float:
@@ -283,23 +219,23 @@ def _costliest(found: CollectiveCalls) -> str:
 
 def _actions(kind: str, of_megatron: bool) -> tuple[Action, ...]:
     if kind in (*_SHARDED, "all_reduce") and of_megatron:
-        return (_MEGATRON,)
+        return (MEGATRON,)
     if kind in _SHARDED:
-        return _EITHER, _PREFETCH, _ACCUMULATE
+        return EITHER, PREFETCH, ACCUMULATE
     if kind == "all_to_all":
-        return (_EXCHANGE,)
+        return (EXCHANGE,)
     if kind in _BETWEEN_STAGES:
-        return (_STAGES,)
+        return (STAGES,)
     if kind in ("all_reduce", "reduce"):
-        return _REDUCE, _EITHER, _COMPRESS, _HALVED, _ACCUMULATE, _FEWER
-    return _ASIDE, _FEWER
+        return REDUCE, EITHER, COMPRESS, HALVED, ACCUMULATE, FEWER
+    return ASIDE, FEWER
 
 
 def _fewer_bytes(kind: str) -> tuple[Action, ...]:
     """Actions that shorten exposed collectives."""
     if kind in _SHARDED:
-        return _LESS, _ACCUMULATE
-    return (_COMPRESS, _HALVED, _ACCUMULATE, _FEWER) if kind in ("all_reduce", "reduce") else ()
+        return LESS, ACCUMULATE
+    return (COMPRESS, HALVED, ACCUMULATE, FEWER) if kind in ("all_reduce", "reduce") else ()
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -55,11 +56,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     per_step = int(found.dur[inside].sum()) // steps
     yield Draft(
         title="Collectives go through the host (gloo)",
-        summary=f"Gloo collectives on the host take {duration(per_step)} of each step ({percent(share)}), although the "
-        f"devices have {backend.upper()}.",
+        summary=said(
+            "Gloo collectives on the host take {per_step} of each step ({share}), although the devices have {backend}.",
+            per_step=duration(per_step), share=percent(share), backend=backend.upper(),
+        ),
         actions=(
             Action(
-                f"Use the {backend} backend for tensors of the devices",
+                said("Use the {backend} backend for tensors of the devices", backend=backend),
                 before='dist.init_process_group("gloo")',
                 after=f'dist.init_process_group("{backend}")',
                 page="collective-bandwidth",
@@ -69,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=0.9 if told else 0.5,
         events=found.event[inside][:20],
         numbers={"share": share, "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def _serves_devices(backend: str) -> bool:

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -61,13 +62,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if most >= limits["min_same"]:
         yield Draft(
             title="Several process groups have the same ranks",
-            summary=f"{most} process groups consist of the same {len(ranks)} ranks, and each holds buffers of its own.",
+            summary=said(
+                "{most} process groups consist of the same {ranks} ranks, and each holds buffers of its own.",
+                most=most, ranks=len(ranks),
+            ),
             actions=(_REUSE,),
             confidence=0.6,
             rows=({"table": "comm_overlap", "where": {"group": found[0].name}},),
             numbers={"groups": len(found), "same": most, "min_same": limits["min_same"]},
             key="same",
-        )
+        )  # fmt: skip
     known = s(device)
     if s(platform) != "npu" or known is None or not known.memory_bytes:
         return
@@ -75,13 +79,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if held >= limits["min_memory"] * known.memory_bytes:
         yield Draft(
             title="Buffers of process groups take device memory",
-            summary=f"The {len(found)} process groups hold about {quantity(held, 'bytes')} of buffers "
-            f"({percent(held / known.memory_bytes)} of the device's memory).",
+            summary=said(
+                "The {found} process groups hold about {held} of buffers ({share} of the device's memory).",
+                found=len(found), held=quantity(held, "bytes"), share=percent(held / known.memory_bytes),
+            ),
             actions=(_SIZE,),
             confidence=0.6,
             numbers={"groups": len(found), "buffers": held, "min_memory": limits["min_memory"]},
             key="memory",
-        )
+        )  # fmt: skip
 
 
 def _same(found: tuple[ProcessGroup, ...]) -> tuple[tuple[int, ...], int]:

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.signals.communication.communication import CollectiveCalls
 
@@ -62,11 +63,13 @@ def in_one(found: CollectiveCalls, kind: str) -> bool:
 def divisible(kind: str) -> str:
     """What dividing such a call would change, as a part of a sentence."""
     if kind == "all_gather":
-        return (
-            f"one {kind} per pass carries nearly all of it, and nothing is computed before it ends; divided, parts of "
-            "it could run beside what is computed with the first of them"
+        return said(
+            "one {kind} per pass carries nearly all of it, and nothing is computed before it ends; "
+            "divided, parts of it could run beside what is computed with the first of them",
+            kind=kind,
         )
-    return (
-        f"one {kind} per step carries nearly all of it, and waits for all that it reduces; divided, parts of it could "
-        "run beside what is computed before it"
+    return said(
+        "one {kind} per step carries nearly all of it, and waits for all that it reduces; divided, "
+        "parts of it could run beside what is computed before it",
+        kind=kind,
     )

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.communication.retransmission import RDMA_CLASS
@@ -75,20 +76,29 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     rate, known = s(bandwidth), found.calls.known
     if rate >= least or found.bandwidth.size < (1 if known else limits["min_calls"]):
         return
-    reached = f"{quantity(rate, 'bytes/s')} " + ("in the median" if known else "at best")
-    apart = "" if known else "; waiting for other ranks can't be distinguished from transfer on the recordings at hand"
+    reached = said("{rate} in the median", rate=quantity(rate, "bytes/s"))
+    if not known:
+        reached = said("{rate} at best", rate=quantity(rate, "bytes/s"))
+    apart = (
+        ""
+        if known
+        else said("; waiting for other ranks can't be distinguished from transfer on the recordings at hand")
+    )
     yield Draft(
         title="Collectives run far below the link's bandwidth",
-        summary=f"Collectives of up to {quantity(int(found.calls.bytes.max()), 'bytes')} reach a bus bandwidth of "
-        f"{reached}; over {way.name}, {quantity(way.usual, 'bytes/s')} are usual and {quantity(least, 'bytes/s')} "
-        f"the least to expect{apart}.",
+        summary=said(
+            "Collectives of up to {bytes} reach a bus bandwidth of {reached}; over {name}, {usual} are "
+            "usual and {least} the least to expect{apart}.",
+            bytes=quantity(int(found.calls.bytes.max()), "bytes"), reached=reached, name=way.name,
+            usual=quantity(way.usual, "bytes/s"), least=quantity(least, "bytes/s"), apart=apart,
+        ),
         actions=(*_remote(s), {"npu": _NPU, "rocm": _ROCM}.get(s(platform), _CUDA), _LESS),
         change=_faster(found, way),
         confidence=0.9 if known else 0.5,
         events=longest(found.calls.event, found.calls.transfer),
         rows=({"table": "collectives", "where": {"name": str(found.calls.name[0])}},),
         numbers={bandwidth.name: rate, "usual": way.usual, "least": least},
-    )
+    )  # fmt: skip
 
 
 def _remote(s: Signals) -> tuple[Action, ...]:

@@ -32,6 +32,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, scaled_each
@@ -81,31 +82,37 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     lost = np.maximum(found.transfer - usual, 0)[stalled]
     yield Draft(
         title="Collectives stall, as if packets were lost",
-        summary=f"{int(stalled.sum())} collectives took up to {duration(int(found.transfer[stalled].max()))} after all "
-        f"ranks had arrived, where others of their size take {duration(int(usual[stalled].min()))}: as long as the "
-        "timeout after which lost packets are sent again.",
+        summary=said(
+            "{stalled} collectives took up to {transfer} after all ranks had arrived, where others of "
+            "their size take {usual}: as long as the timeout after which lost packets are sent again.",
+            stalled=int(stalled.sum()), transfer=duration(int(found.transfer[stalled].max())),
+            usual=duration(int(usual[stalled].min())),
+        ),
         actions=(_NPU if s(platform) == "npu" else _CUDA,),
         change=Change(device=scaled_each(found.event[stalled], 1 - lost / found.dur[stalled])),
         confidence=0.8,
         events=found.event[stalled][:20],
         rows=({"table": "collectives", "where": {"name": str(found.name[stalled][0])}},),
         numbers={"stalled": int(stalled.sum()), **limits},
-    )
+    )  # fmt: skip
 
 
 def _losing(s: Signals, link: SampledLink, limits: Limits) -> Draft:
-    port = f" of port {link.port}" if link.port else ""
+    port = said(" of port {port}", port=link.port) if link.port else ""
     return Draft(
         title="Links between machines lose packets",
-        summary=f"{percent(link.lost_share or 0.0)} of the packets that {link.link}{port} "
-        f"{'receives' if link.direction == 'receive' else 'sends'} are dropped or have errors, on average of samples "
-        "taken while the job ran: each is sent again, or waited for.",
+        summary=said(
+            "{lost_share} of the packets that {link}{port} {direction} are dropped or have errors, on "
+            "average of samples taken while the job ran: each is sent again, or waited for.",
+            lost_share=percent(link.lost_share or 0.0), link=link.link, port=port,
+            direction=said("receives") if link.direction == "receive" else said("sends"),
+        ),
         actions=(_NPU if s(platform) == "npu" else _CUDA,),
         confidence=0.7,
         rows=({"table": "link_rates", "where": {"link": link.link, "direction": link.direction}},),
         numbers={"lost": link.lost_share or 0.0, **limits},
         key="lost",
-    )
+    )  # fmt: skip
 
 
 def _usual(found: CollectiveCalls) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -58,8 +59,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     mean = int(found.calls.bytes.mean())
     yield Draft(
         title="Many small collectives",
-        summary=f"{found.per_step:,.0f} collectives per step carry {quantity(mean, 'bytes')} on average, so that "
-        f"latency makes up most of the {duration(found.ns_per_step)} ({percent(share)} of the step) they take.",
+        summary=said(
+            "{per_step:,.0f} collectives per step carry {mean} on average, so that latency makes up most "
+            "of the {ns_per_step} ({share} of the step) they take.",
+            per_step=found.per_step, mean=quantity(mean, "bytes"), ns_per_step=duration(found.ns_per_step),
+            share=percent(share),
+        ),
         actions=(_MERGE, _RARELY),
         change=Change(
             device=(Scaled(found.calls.event, found.time_factor),), host=(Scaled(found.ops, found.count_factor),)
@@ -68,7 +73,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.calls.event[:20],
         rows=({"table": "collectives", "where": {"name": str(found.calls.name[0])}},),
         numbers={"calls per step": round(found.per_step, 1), "mean bytes": mean, "share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

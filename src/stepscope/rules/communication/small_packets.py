@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stepscope.analyses.communication.packet_sizes import SMALL_BYTES
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.communication.retransmission import RDMA_CLASS
 from stepscope.rules.finding import Action
@@ -81,35 +82,44 @@ def _small(transport: str, small: MovedOperations, part: float, against: tuple[f
     spent = small.ns_per_step
     return Draft(
         title="Collectives move too little at a time",
-        summary=f"{percent(part)} of the collectives that use {transport} move less than "
-        f"{quantity(SMALL_BYTES[transport], 'bytes')}, {quantity(float(small.bytes.mean()), 'bytes')} on average, at "
-        f"{quantity(small.rate, 'bytes/s')} where {quantity(usual, 'bytes/s')} are usual: {duration(spent)} per step "
-        f"({percent(spent / step)}).",
+        summary=said(
+            "{part} of the collectives that use {transport} move less than {small_bytes}, {bytes} on "
+            "average, at {rate} where {usual} are usual: {spent} per step ({share}).",
+            part=percent(part), transport=transport, small_bytes=quantity(SMALL_BYTES[transport], "bytes"),
+            bytes=quantity(float(small.bytes.mean()), "bytes"), rate=quantity(small.rate, "bytes/s"),
+            usual=quantity(usual, "bytes/s"), spent=duration(spent), share=percent(spent / step),
+        ),
         actions=(_LARGER,),
         taken_ns=spent,
         confidence=0.5,
         rows=({"table": "packet_sizes", "where": {"small": True}},),
         numbers={"part": part, "rate": small.rate, "usual": usual, **limits},
         key=f"small-{transport}",
-    )
+    )  # fmt: skip
 
 
 def _slow(remote: MovedOperations, against: tuple[float, int], fullest: float, limits: Limits) -> Draft:
     least, step = against
     spent, full = remote.ns_per_step, fullest >= limits["full"]
-    carried = f" At times their adapter carries {percent(fullest)} of what it can: others may use it as well."
+    carried = said(
+        " At times their adapter carries {fullest} of what it can: others may use it as well.", fullest=percent(fullest)
+    )
     return Draft(
         title="RDMA runs far below the rate of its link",
-        summary=f"Transfers by RDMA of {quantity(float(remote.bytes.mean()), 'bytes')} on average get "
-        f"{quantity(remote.rate, 'bytes/s')}, where {quantity(least, 'bytes/s')} are the least to expect: "
-        f"{duration(spent)} per step ({percent(spent / step)}).{carried if full else ''}",
+        summary=said(
+            "Transfers by RDMA of {bytes} on average get {rate}, where {least} are the least to expect: "
+            "{spent} per step ({share}).{full}",
+            bytes=quantity(float(remote.bytes.mean()), "bytes"), rate=quantity(remote.rate, "bytes/s"),
+            least=quantity(least, "bytes/s"), spent=duration(spent), share=percent(spent / step),
+            full=carried if full else "",
+        ),
         actions=(*((_ALONE,) if full else ()), *RDMA_CLASS, _LARGER),
         taken_ns=spent,
         confidence=0.6,
         rows=({"table": "packet_sizes", "where": {"link": "RDMA"}},),
         numbers={"rate": remote.rate, "least": least, "fullest": fullest, **limits},
         key="rdma",
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
@@ -55,15 +56,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     collectives = np.unique(odd.collective)
     yield Draft(
         title="Unaligned sizes slow collectives down",
-        summary=f"{odd.event.size} transfers of {collectives.size} collectives are no multiple of {ALIGNMENT} bytes "
-        f"and run at {quantity(odd.rate, 'bytes/s')}, {percent(slowdown)} slower than the aligned ones beside them.",
+        summary=said(
+            "{size} transfers of {size_2} collectives are no multiple of {alignment} bytes and run at "
+            "{rate}, {slowdown} slower than the aligned ones beside them.",
+            size=odd.event.size, size_2=collectives.size, alignment=ALIGNMENT, rate=quantity(odd.rate, "bytes/s"),
+            slowdown=percent(slowdown),
+        ),
         actions=(_PAD,),
         change=_aligned(s, odd, slowdown),
         confidence=0.7,
         events=collectives[:20],
         rows=({"table": "collectives", "where": {}},),
         numbers={"unaligned": odd.event.size, "slowdown": slowdown, **limits},
-    )
+    )  # fmt: skip
 
 
 def _aligned(s: Signals, odd: Parts, slowdown: float) -> Change:

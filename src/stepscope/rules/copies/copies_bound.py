@@ -89,9 +89,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=said(
             "{size} per step are copied between host and device, exposed for {alone} ({share} of the "
             "step): there is too little other work to overlap them.{rate}",
-            size=quantity(size, "bytes"),
-            alone=duration(alone),
-            share=percent(share(s, exposed)),
+            size=quantity(size, "bytes"), alone=duration(alone), share=percent(share(s, exposed)),
             rate=_rate(s, found, limits),
         ),
         actions=(_keeping(s(program)), _SMALLER, *_elsewhere(found), *_link(s, found, limits)),
@@ -101,7 +99,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.longest,
         rows=({"table": "copies", "where": {}},),
         numbers={"exposed_ns": alone, **limits},
-    )
+    )  # fmt: skip
 
 
 def _rate(s: Signals, found: CopyTransfers, limits: Limits) -> str:
@@ -115,10 +113,8 @@ def _rate(s: Signals, found: CopyTransfers, limits: Limits) -> str:
     slow = said(". A hypothesis: fewer lanes, or a link that is shared") if _slow(found, own, link, limits) else ""
     return said(
         "{words}, where the device's link carries up to {link}{slow}.",
-        words=words,
-        link=quantity(link, "bytes/s"),
-        slow=slow,
-    )
+        words=words, link=quantity(link, "bytes/s"), slow=slow,
+    )  # fmt: skip
 
 
 def _link(s: Signals, found: CopyTransfers, limits: Limits) -> tuple[Action, ...]:

@@ -50,9 +50,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=said(
             "Exposed copies: {alone} of each step ({share}) are copies between host and device that "
             "nothing overlaps, of {taken} and {bytes} in all.",
-            alone=alone,
-            share=percent(share(s, exposed)),
-            taken=taken,
+            alone=alone, share=percent(share(s, exposed)), taken=taken,
             bytes=quantity(found.bytes.sum() / steps, "bytes"),
         ),
         actions=(_ahead(s(platform)),),
@@ -61,7 +59,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.longest,
         rows=({"table": "copies", "where": {"direction": "HtoD"}},),
         numbers={"exposed_ns": exposed // steps, "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def _ahead(platform: str) -> Action:

@@ -74,19 +74,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     name, number = Counter(copying_operators(s, found)).most_common(1)[0]
     by = said(
         ", {number} of them by {name}",
-        number=said("all") if number == found.event.size else f"{number / steps:,.0f}",
-        name=name,
-    )
+        number=said("all") if number == found.event.size else f"{number / steps:,.0f}", name=name,
+    )  # fmt: skip
     yield Draft(
         title="Tensors are copied within the device",
         summary=said(
             "{copies} per step move {size} from one place of the device's memory to another{by}: {alone} "
             "of each step ({share}) in which the device does nothing else.",
-            copies=plural(round(found.event.size / steps), "copy", "copies"),
-            size=size,
-            by=by,
-            alone=duration(alone // steps),
-            share=percent(share(s, alone)),
+            copies=plural(round(found.event.size / steps), "copy", "copies"), size=size, by=by,
+            alone=duration(alone // steps), share=percent(share(s, alone)),
         ),
         actions=(_GRAPH, _BUCKETS, _IN_PLACE),
         change=Change(device=(Scaled(found.event, 0.0),)),
@@ -95,7 +91,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.longest,
         rows=({"table": "copies", "where": {"direction": "DtoD"}},),
         numbers={"exposed_ns": alone // steps, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

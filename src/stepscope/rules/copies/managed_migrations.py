@@ -109,14 +109,11 @@ def _stalled(found: Migrations) -> str:
         "{bytes} per step move to the device in {migrations} while {kernels} that {en_touches} them "
         "{en_waits}: {stalled} of each step, where one copy would take {stalled_2}{back}.",
         bytes=quantity(found.bytes / found.steps, "bytes"),
-        migrations=plural(max(found.number // found.steps, 1), "migration"),
-        kernels=plural(kernels, "kernel"),
-        en_touches="touches" if kernels == 1 else "touch",
-        en_waits="waits" if kernels == 1 else "wait",
+        migrations=plural(max(found.number // found.steps, 1), "migration"), kernels=plural(kernels, "kernel"),
+        en_touches="touches" if kernels == 1 else "touch", en_waits="waits" if kernels == 1 else "wait",
         stalled=duration(int(found.stalled.sum()) // found.steps),
-        stalled_2=duration(int((found.stalled - found.saved).sum()) // found.steps),
-        back=_back(found),
-    )
+        stalled_2=duration(int((found.stalled - found.saved).sum()) // found.steps), back=_back(found),
+    )  # fmt: skip
 
 
 def _alone(found: Migrations) -> str:
@@ -132,9 +129,8 @@ def _alone(found: Migrations) -> str:
         "computes nothing, for {alone} of each step{instead}.",
         alone_bytes=quantity(found.alone_bytes / found.steps, "bytes"),
         migrations=plural(max(found.alone_number // found.steps, 1), "migration"),
-        alone=duration(found.alone // found.steps),
-        instead=instead,
-    )
+        alone=duration(found.alone // found.steps), instead=instead,
+    )  # fmt: skip
 
 
 def _back(found: Migrations) -> str:

@@ -63,11 +63,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=said(
             "For {taken}, {share} of the {recorded} recorded, {count:,} copies bring {size} to the device before it "
             "computes with them: as when a model is loaded, which happens once.",
-            taken=duration(found.taken_ns),
-            share=percent(share),
-            recorded=duration(found.recorded_ns),
-            count=found.count,
-            size=quantity(found.bytes, "bytes"),
+            taken=duration(found.taken_ns), share=percent(share), recorded=duration(found.recorded_ns),
+            count=found.count, size=quantity(found.bytes, "bytes"),
         ),
         actions=(_NSIGHT if told.recorder == "nsight" else RECORD_LATER, *FETCHED),
         taken_ns=place,
@@ -79,7 +76,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.events,
         rows=({"table": "copies", "where": {"direction": "HtoD"}},),
         numbers={"bytes": found.bytes, "share": round(share, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

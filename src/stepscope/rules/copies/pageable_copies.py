@@ -80,14 +80,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     them = "it" if number == 1 else "them"
     known = bool((found.launch >= 0).any())
     alone = s.maybe(pageable_exposed_ns) or 0
-    kept = (
-        said(
-            " What stays on the device need not be copied at all: that would save up to {alone}.",
-            alone=duration(alone // steps),
-        )
-        if share(s, alone) >= _MOSTLY
-        else ""
-    )
+    kept = ""
+    if share(s, alone) >= _MOSTLY:
+        left = duration(alone // steps)
+        kept = said(" What stays on the device need not be copied at all: that would save up to {alone}.", alone=left)
     waits = (
         said(", and the host waits {blocked} for {en_them}", blocked=duration(found.blocked_ns // steps), en_them=them)
         if known
@@ -98,14 +94,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=said(
             "{copies} per step, {size} in all, {en_goes} through the driver's staging buffer at "
             "{rate}{waits}. From page-locked memory {en_it} should reach {pinned}.{kept}",
-            copies=plural(number, "copy", "copies"),
-            size=quantity(size / steps, "bytes"),
-            en_goes="goes" if number == 1 else "go",
-            rate=rate,
-            waits=waits,
-            en_it="it" if number == 1 else "they",
-            pinned=pinned,
-            kept=kept,
+            copies=plural(number, "copy", "copies"), size=quantity(size / steps, "bytes"),
+            en_goes="goes" if number == 1 else "go", rate=rate, waits=waits, en_it="it" if number == 1 else "they",
+            pinned=pinned, kept=kept,
         ),
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
         # Whoever asks for a result waits for it, from whatever memory.
@@ -120,7 +111,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "share": round(cost, 4),
             "min_share": limits["min_share"],
         },
-    )
+    )  # fmt: skip
 
 
 def _most(found: CopyTransfers, factors: NDArray[np.float64]) -> int:

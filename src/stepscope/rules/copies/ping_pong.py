@@ -61,10 +61,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=said(
             "{often}, data are copied to the host and as many bytes back, {bytes} each way; the copies "
             "take {dur}, and the host waits {blocked}.",
-            often=often(pairs).capitalize(),
-            bytes=quantity(found.bytes.sum() / 2 / steps, "bytes"),
-            dur=duration(int(found.dur.sum()) // steps),
-            blocked=duration(found.blocked_ns // steps),
+            often=often(pairs).capitalize(), bytes=quantity(found.bytes.sum() / 2 / steps, "bytes"),
+            dur=duration(int(found.dur.sum()) // steps), blocked=duration(found.blocked_ns // steps),
         ),
         actions=native.MESSAGES if messages else (_STAY,),
         change=Change(device=gone) if messages else Change(device=gone, unblocked=found.held),
@@ -74,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.event[:20],
         rows=({"table": "copies", "where": {"direction": "DtoH"}},),
         numbers={"pairs per step": round(pairs, 2), "messages": round(staged, 2), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -47,10 +47,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=said(
             "{per_step:,.0f} copies per step to the device carry {size} in all; the host waits {blocked} "
             "for them. One copy instead of all would save up to {most} of host and device time.",
-            per_step=found.per_step,
-            size=size,
-            blocked=duration(every.blocked_ns // steps),
-            most=duration(most),
+            per_step=found.per_step, size=size, blocked=duration(every.blocked_ns // steps), most=duration(most),
         ),
         actions=_actions(torch_device(s(platform))),
         change=Change(device=(Scaled(gone.event, 0.0),), host=(Scaled(found.calls, 0.0),), unblocked=gone.held),
@@ -59,7 +56,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=every.longest,
         rows=({"table": "copies", "where": {"direction": "HtoD"}},),
         numbers={"copies per step": round(found.per_step, 1), "min_copies": limits["min_copies"]},
-    )
+    )  # fmt: skip
 
 
 def _actions(where: str) -> tuple[Action, ...]:

@@ -62,9 +62,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Copies are synchronous",
         summary=said(
             "{copies} per step, {size} in all, {en_uses} synchronous calls; the host waits {blocked} in them.",
-            copies=plural(number, "copy", "copies"),
-            size=size,
-            en_uses="uses" if number == 1 else "use",
+            copies=plural(number, "copy", "copies"), size=size, en_uses="uses" if number == 1 else "use",
             blocked=duration(found.blocked_ns // steps),
         ),
         actions=(
@@ -75,7 +73,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.longest,
         rows=({"table": "copies", "where": {"direction": "HtoD"}},),
         numbers={"copies": found.event.size, "share": round(cost, 4), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -51,8 +51,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Memsets are synchronous",
         summary=said(
             "{memsets} of page-locked or managed memory per step {en_blocks} the host for {blocked}.",
-            memsets=plural(number, "memset"),
-            en_blocks="blocks" if number == 1 else "block",
+            memsets=plural(number, "memset"), en_blocks="blocks" if number == 1 else "block",
             blocked=duration(found.blocked_ns // steps),
         ),
         actions=(_ASYNC,),
@@ -60,7 +59,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.longest,
         rows=({"table": "copies", "where": {"direction": "set"}},),
         numbers={"memsets": found.event.size, "share": round(cost, 4), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

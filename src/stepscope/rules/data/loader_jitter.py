@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -53,7 +54,9 @@ _EVEN = Action(
     page="data-loading",
 )
 #: What else a single long wait can be.
-_ONCE = " How often one does, a longer recording would tell; an epoch that starts its workers anew waits like that too."
+_ONCE = said(
+    " How often one does, a longer recording would tell; an epoch that starts its workers anew waits like that too."
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -71,8 +74,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Some batches come late",
-        summary=f"{late.sum():,} of {late.size:,} batches came late, after waits of up to {duration(int(dur.max()))}; "
-        f"the median wait is {duration(int(np.median(found.dur)))}.{_ONCE if once else ''}",
+        summary=said(
+            "{late:,} of {size:,} batches came late, after waits of up to {dur}; the median wait is {median}.{once}",
+            late=late.sum(), size=late.size, dur=duration(int(dur.max())), median=duration(int(np.median(found.dur))),
+            once=_ONCE if once else "",
+        ),
         actions=(_PREFETCH, _EVEN),
         cost_ns=None if once else cost,
         recorded_share=share if once else None,
@@ -81,7 +87,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=longest(events, dur),
         rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
         numbers={late_idle_ns.name: cost, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

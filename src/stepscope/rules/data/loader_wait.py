@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -95,10 +96,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     received = (s.maybe(receiving_share) or 0.0) if alone is False else 0.0
     taken_over = received >= limits["min_received"]
-    how = {True: "the main process loads it itself", False: "the workers don't keep up", None: "it comes too late"}
+    how = {
+        True: said("the main process loads it itself"),
+        False: said("the workers don't keep up"),
+        None: said("it comes too late"),
+    }
     text = how[alone]
     if taken_over:
-        text = f"{percent(received)} of that is receiving batches that are ready ({s(receiving).names[0]})"
+        text = said(
+            "{received} of that is receiving batches that are ready ({names})",
+            received=percent(received), names=s(receiving).names[0],
+        )  # fmt: skip
     longest, most = found.longest(), s(wait_ns)
     ways = (*(_WORKERS if alone else (_MORE,)), _CHEAPER)
     if alone and (beside := _beside_ns(s)) is not None:
@@ -106,7 +114,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ways, most = ((_CHEAPER,), most) if full else (ways, min(most, beside))
     yield Draft(
         title="The step waits for data",
-        summary=f"The step waits {duration(s(wait_ns))} ({percent(share)} of the step) for its batch; {text}.",
+        summary=said(
+            "The step waits {wait} ({share} of the step) for its batch; {text}.",
+            wait=duration(s(wait_ns)), share=percent(share), text=text,
+        ),
         actions=_RECEIVE if taken_over else ways,
         change=Change(host=(Scaled(found.events, 0.0),)),
         most_ns=most,
@@ -114,7 +125,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.events[longest],
         rows=({"table": "dataloader", "where": {"name": found.names[longest[0]]}},),
         numbers={wait_ns.name: s(wait_ns), wait_share.name: share, **limits},
-    )
+    )  # fmt: skip
 
 
 def _beside_ns(s: Signals) -> int | None:

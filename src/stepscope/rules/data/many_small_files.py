@@ -27,7 +27,9 @@ process; reads from pipes and of the program itself count as reads.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -50,6 +52,10 @@ _NEAR = Action(
 )
 
 
+#: Kinds of disks on which a read waits long.
+_KINDS: Final = {"network": said("network"), "rotational": said("rotational")}
+
+
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look for many small reads behind a wait for batches."""
     if s(wait_share) < limits["min_wait"]:
@@ -60,13 +66,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     known = [ns for ns in (s.maybe(loader_file_ns), s.maybe(loading_blocked_ns)) if ns]
     most = min(max(known), s(wait_ns)) if known else None
-    where = " and ".join(kind for kind in reads.kinds if kind in ("network", "rotational"))
+    where = listing((_KINDS[kind] for kind in reads.kinds if kind in _KINDS), " and ")
     yield Draft(
         title="The loader reads many small files",
-        summary=f"The job makes {reads.per_step:,.0f} reads per step of "
-        f"{quantity(reads.bytes_per_read, 'bytes')} each, and keeps no data file open"
-        f"{f', on {where} storage' if where else ''}; the step waits {duration(s(wait_ns))} "
-        f"({percent(s(wait_share))} of it) for its batch.",
+        summary=said(
+            "The job makes {per_step:,.0f} reads per step of {bytes_per_read} each, and keeps no data "
+            "file open{where}; the step waits {wait} ({wait_share} of it) for its batch.",
+            per_step=reads.per_step, bytes_per_read=quantity(reads.bytes_per_read, "bytes"),
+            where=said(", on {where} storage", where=where) if where else "", wait=duration(s(wait_ns)),
+            wait_share=percent(s(wait_share)),
+        ),
         actions=(_PACK, _NEAR),
         change=Change(host=(Scaled(s(regular).events, 0.0),)) if most else None,
         most_ns=most,
@@ -76,8 +85,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=s(regular).events[:20],
         rows=({"table": "machine_use", "where": {"subject": "job"}},),
         numbers={
-            "reads_per_step": round(reads.per_step), "bytes_per_read": round(reads.bytes_per_read),
-            "kept_open": round(reads.kept_open, 2), wait_share.name: s(wait_share), **limits,
+            "reads_per_step": round(reads.per_step),
+            "bytes_per_read": round(reads.bytes_per_read),
+            "kept_open": round(reads.kept_open, 2),
+            wait_share.name: s(wait_share),
+            **limits,
         },
     )  # fmt: skip
 

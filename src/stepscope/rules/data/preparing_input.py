@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
@@ -64,8 +65,10 @@ def _before_use(s: Signals, found: Outside, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="The device waits while the host prepares its input",
-        summary=f"For {duration(total)}, {percent(share)} of the recording, the host prepares input before the device "
-        f"has any work{where(found.before)}.",
+        summary=said(
+            "For {total}, {share} of the recording, the host prepares input before the device has any work{where}.",
+            total=duration(total), share=percent(share), where=where(found.before),
+        ),
         actions=(_AHEAD, _on_device(torch_device(s(platform)))),
         taken_ns=total,
         waiting=True,
@@ -74,7 +77,7 @@ def _before_use(s: Signals, found: Outside, limits: Limits) -> Iterator[Draft]:
         ranges=longest(found.before.found),
         numbers={"share": round(share, 4), **limits},
         key="before",
-    )
+    )  # fmt: skip
 
 
 def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -87,8 +90,10 @@ def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
     idle = min(round(share * s(step_ns)), found.found.total)
     yield Draft(
         title="The device waits while the host prepares its input",
-        summary=f"The device is idle for {duration(idle)} of the step ({percent(share)}) while the host prepares "
-        f"input{where(found)}.",
+        summary=said(
+            "The device is idle for {idle} of the step ({share}) while the host prepares input{where}.",
+            idle=duration(idle), share=percent(share), where=where(found),
+        ),
         actions=(_AHEAD, _on_device(torch_device(s(platform)))),
         change=Change(time=(Stretches(found.found.starts, found.found.ends, 0.0),)),
         most_ns=idle,
@@ -96,7 +101,7 @@ def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
         ranges=longest(found.found),
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
         numbers={own_work_share.name: share, **limits},
-    )
+    )  # fmt: skip
 
 
 def _on_device(device: str) -> Action:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
@@ -68,15 +69,18 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     exposed = sum(found.exposed_ns for found in received) // len(received)
     yield Draft(
         title="One rank reads the data for all",
-        summary=f"Only rank {readers[0]} has a data loader; the others receive {quantity(least, 'bytes')} per step "
-        f"from it and wait {duration(exposed)} for that.",
+        summary=said(
+            "Only rank {readers} has a data loader; the others receive {least} per step from it and wait "
+            "{exposed} for that.",
+            readers=readers[0], least=quantity(least, "bytes"), exposed=duration(exposed),
+        ),
         actions=(_SAMPLER, _SHARDS),
         cost_ns=exposed,
         confidence=0.7,
         rows=({"table": "collectives", "where": {"rank": others[0]}},),
         numbers={"received_bytes": least, copied_in.name: copied, "min_part": limits["min_part"]},
         ranks=(*others, readers[0]),
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -32,6 +32,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -41,7 +42,7 @@ from stepscope.signals.host.one_time import measured
 from stepscope.signals.shared.idleness import data_wait_idle_ns
 from stepscope.signals.shared.job import step_ns
 
-_UNKNOWN: Final = "So few can't tell whether each takes so long."
+_UNKNOWN: Final = said("So few can't tell whether each takes so long.")
 
 _KEEP = Action(
     "Keep the workers alive between epochs",
@@ -90,15 +91,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     first, later = int(found.dur[0]), int(np.median(found.dur[1:]))
     yield Draft(
         title="The first batch takes long",
-        summary=f"The first batch took {duration(first)}, later ones {duration(later)}: each time the loader is "
-        "iterated anew, the job waits for it to start.",
+        summary=said(
+            "The first batch took {first}, later ones {later}: each time the loader is iterated anew, the "
+            "job waits for it to start.",
+            first=duration(first), later=duration(later),
+        ),
         actions=(_EARLY,) if s(in_process) else (_KEEP, _EARLY),
         confidence=0.6,
         events=found.events[:1],
         ranges=((int(found.ts[0]), int(found.ts[0]) + first),),
         rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
         numbers={"first_ns": first, "later_median_ns": later, "min_ns": limits["min_ns"]},
-    )
+    )  # fmt: skip
 
 
 def _alone(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -110,13 +114,17 @@ def _alone(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     batches = found.dur.size
     alone = s(in_process)
-    first = f"{duration(int(found.dur[0]))} of it for the first, " if batches > 1 else ""
-    start = " It may be the start of the workers, which each load a first batch." if alone is False else ""
+    first = said("{dur} of it for the first, ", dur=duration(int(found.dur[0]))) if batches > 1 else ""
+    start = said(" It may be the start of the workers, which each load a first batch.") if alone is False else ""
     yield Draft(
         title="Getting the batch takes far longer than computing on it",
-        summary=f"The loader takes {duration(total)} of the {duration(what.recorded_ns)} recorded "
-        f"({percent(total / what.recorded_ns)}) for {plural(batches, 'batch', 'batches')} "
-        f"({first}in {found.names[0]}), on which the device works for {duration(what.ns)}.{start} {_UNKNOWN}",
+        summary=said(
+            "The loader takes {total} of the {recorded} recorded ({share}) for {batches} ({first}in "
+            "{names}), on which the device works for {ns}.{start} {unknown}",
+            total=duration(total), recorded=duration(what.recorded_ns), share=percent(total / what.recorded_ns),
+            batches=plural(batches, "batch", "batches"), first=first, names=found.names[0], ns=duration(what.ns),
+            start=start, unknown=_UNKNOWN,
+        ),
         actions=(_SEVERAL, *((_WORKERS,) if alone else (_KEEP, _FASTER) if alone is False else (_FASTER,))),
         taken_ns=None if what.loop else total,
         placed_as_ns=None if what.loop else total,
@@ -127,7 +135,7 @@ def _alone(s: Signals, limits: Limits) -> Iterator[Draft]:
         ranges=tuple((int(ts), int(ts + dur)) for ts, dur in zip(found.ts, found.dur, strict=True)),
         rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
         numbers={"total_ns": total, "measured_ns": what.ns, "min_ns": limits["min_ns"]},
-    )
+    )  # fmt: skip
 
 
 def _in_step(s: Signals, found: LoaderWaits, limits: Limits) -> Iterator[Draft]:
@@ -140,8 +148,11 @@ def _in_step(s: Signals, found: LoaderWaits, limits: Limits) -> Iterator[Draft]:
     alone = s(in_process)
     yield Draft(
         title="The step waits for its batch, in the few that are recorded",
-        summary=f"The step waits {duration(idle)} ({percent(idle / step)} of it) for its batch, in {found.names[0]}; "
-        f"{plural(batches, 'batch is', 'batches are')} recorded. {_UNKNOWN}",
+        summary=said(
+            "The step waits {idle} ({share} of it) for its batch, in {names}; {are} recorded. {unknown}",
+            idle=duration(idle), share=percent(idle / step), names=found.names[0],
+            are=plural(batches, "batch is", "batches are"), unknown=_UNKNOWN,
+        ),
         actions=(_SEVERAL, *((_WORKERS,) if alone else (_FASTER,))),
         taken_ns=idle,
         placed_as_ns=idle,
@@ -151,7 +162,7 @@ def _in_step(s: Signals, found: LoaderWaits, limits: Limits) -> Iterator[Draft]:
         ranges=tuple((int(ts), int(ts + dur)) for ts, dur in zip(found.ts, found.dur, strict=True)),
         rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
         numbers={"idle_ns": idle, "min_idle": limits["min_idle"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -65,23 +66,25 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if s(wait_share) < limits["min_wait"]:
         return
     if s(preparing_share) >= limits["min_part"]:
-        yield _draft("Preparing batches is the bottleneck", s(preparing), s(preparing_share), _PREPARE, limits)
+        yield _draft(said("Preparing batches is the bottleneck"), s(preparing), s(preparing_share), _PREPARE, limits)
     if s(reading_share) >= limits["min_part"]:
-        yield _draft("Reading batches is the bottleneck", s(reading), s(reading_share), _READ, limits)
+        yield _draft(said("Reading batches is the bottleneck"), s(reading), s(reading_share), _READ, limits)
 
 
 def _draft(title: str, inside: Inside, share: float, actions: tuple[Action, ...], limits: Limits) -> Draft:
     return Draft(
         title=title,
-        summary=f"The main process loads batches itself and spends {percent(share)} of the wait in "
-        f"{', '.join(inside.names)}.",
+        summary=said(
+            "The main process loads batches itself and spends {share} of the wait in {names}.",
+            share=percent(share), names=", ".join(inside.names),
+        ),
         actions=actions,
         change=Change(host=(Scaled(inside.events, 0.0),)),
         confidence=0.8,
         events=inside.events[:20],
         numbers={"share_of_wait": share, "min_part": limits["min_part"], "min_wait": limits["min_wait"]},
         key=title,
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

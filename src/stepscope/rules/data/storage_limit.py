@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -60,9 +61,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     parallel = disk.queue < _FEW and disk.kind != "rotational"
     yield Draft(
         title="Storage is at its limit",
-        summary=f"Disk {disk.name} ({disk.mount}) is in use for {percent(disk.busy)} of the time, at "
-        f"{quantity(disk.rate, 'bytes/s')}{_each(disk)}; the step waits {duration(s(wait_ns))} "
-        f"({percent(s(wait_share))} of it) for its batch.",
+        summary=said(
+            "Disk {name} ({mount}) is in use for {busy} of the time, at {rate}{each}; the step waits "
+            "{wait} ({wait_share} of it) for its batch.",
+            name=disk.name, mount=disk.mount, busy=percent(disk.busy), rate=quantity(disk.rate, "bytes/s"),
+            each=_each(disk), wait=duration(s(wait_ns)), wait_share=percent(s(wait_share)),
+        ),
         actions=(_PARALLEL, _LESS) if parallel else (_LESS,),
         change=Change(host=(Scaled(s(regular).events, 0.0),)) if most else None,
         most_ns=most or None,
@@ -70,16 +74,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         waiting=not most,
         confidence=0.75,
         events=s(regular).events[:20],
-        rows=({"table": "machine_use", "where": {"subject": f"disk {disk.name}"}},),
+        rows=({"table": "machine_use", "where": {"subject": said("disk {name}", name=disk.name)}},),
         numbers={
-            "disk_busy": round(disk.busy, 3), "job_share": round(disk.job_share, 3), wait_share.name: s(wait_share),
+            "disk_busy": round(disk.busy, 3),
+            "job_share": round(disk.job_share, 3),
+            wait_share.name: s(wait_share),
             **limits,
         },
     )  # fmt: skip
 
 
 def _each(disk: DiskUse) -> str:
-    return "" if disk.read_ns is None else f" and {duration(round(disk.read_ns))} per read"
+    return "" if disk.read_ns is None else said(" and {read} per read", read=duration(round(disk.read_ns)))
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.host.host_work import where
@@ -54,9 +55,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     told = bool(found.doing.name or found.doing.parts)
     yield Draft(
         title="The device is idle between the steps",
-        summary=f"From the end of one step to the start of the next no device does anything for "
-        f"{duration(found.idle_ns)}, {percent(found.share)} of the time from step to step (median of {found.count:,})"
-        f"{where(found.doing)}.",
+        summary=said(
+            "From the end of one step to the start of the next no device does anything for {idle}, "
+            "{share} of the time from step to step (median of {count:,}){where}.",
+            idle=duration(found.idle_ns), share=percent(found.share), count=found.count, where=where(found.doing),
+        ),
         actions=(*SCHEDULE_AHEAD, _AHEAD, _WIDER),
         taken_ns=found.idle_ns,
         waiting=True,
@@ -65,7 +68,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ranges=longest(found.doing.found),
         rows=({"table": "coverage", "where": {"part": "between"}},),
         numbers={"outside.between.share": round(found.share, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -48,8 +49,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     total = int(found.dur.sum()) // s(recorded_steps)
     yield Draft(
         title="Operators run on the host",
-        summary=f"Operators on the host take {duration(total)} of each step ({percent(s(working_share))}): "
-        f"{', '.join(found.names[:3])}.",
+        summary=said(
+            "Operators on the host take {total} of each step ({working_share}): {names}.",
+            total=duration(total), working_share=percent(s(working_share)), names=", ".join(found.names[:3]),
+        ),
         actions=(
             Action(
                 "Create tensors on the device and keep them there",
@@ -64,7 +67,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=longest(found.events, found.dur),
         rows=tuple({"table": "operators", "where": {"name": name}} for name in found.names[:3]),
         numbers={working_share.name: s(working_share), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -42,8 +43,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     backend = "hccl" if s(platform) == "npu" else "nccl"
     yield Draft(
         title="DataParallel drives several devices from one process",
-        summary=f"One process computes on {found.devices} devices, and scatters and gathers tensors for "
-        f"{percent(s(replicating_share))} of the step.",
+        summary=said(
+            "One process computes on {devices} devices, and scatters and gathers tensors for "
+            "{replicating_share} of the step.",
+            devices=found.devices, replicating_share=percent(s(replicating_share)),
+        ),
         actions=(
             Action(
                 "Use DistributedDataParallel with one process per device",
@@ -58,7 +62,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=0.9,
         events=found.events[:20],
         numbers={replicating_share.name: s(replicating_share), "devices": found.devices, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

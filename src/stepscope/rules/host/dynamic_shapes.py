@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -58,14 +59,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Changing shapes make the job recompile",
-        summary=f"Compilation takes {percent(s(compiling_share))} of the time; all steps together have {variety:.1f} "
-        f"times the shapes of one step.",
+        summary=said(
+            "Compilation takes {compiling_share} of the time; all steps together have {variety:.1f} times "
+            "the shapes of one step.",
+            compiling_share=percent(s(compiling_share)), variety=variety,
+        ),
         actions=(_FEW, _DYNAMIC, WHY),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.8,
         events=found.events[:20],
         numbers={compiling_share.name: s(compiling_share), shape_variety.name: variety, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.host_advice import CAPTURE, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -48,16 +49,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     most = idle // s(recorded_steps)
     yield Draft(
         title="Decode passes launch their kernels one by one",
-        summary=f"{plural(len(rows), 'decode pass', 'decode passes')} of {duration(length // len(rows))} on average "
-        f"make {calls:,} launches each, and none is replayed from a graph: the device idles for {percent(share)} of "
-        f"that time.{slowed(s)}",
+        summary=said(
+            "{passes} of {length} on average make {calls:,} launches each, and none is replayed from a "
+            "graph: the device idles for {share} of that time.{slowed}",
+            passes=plural(len(rows), "decode pass", "decode passes"), length=duration(length // len(rows)),
+            calls=calls, share=percent(share), slowed=slowed(s),
+        ),
         actions=CAPTURE,
         cost_ns=round(most * (1 - LEFT)),
         most_ns=most,
         confidence=0.8,
         rows=({"table": "serving", "where": {"execution": "eager"}},),
         numbers={"idle share": share, "launches": calls, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

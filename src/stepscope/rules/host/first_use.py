@@ -29,6 +29,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -38,8 +39,8 @@ from stepscope.signals.recording.enough import verdict
 
 #: Calls that page-lock memory of the host: the first one may create the context, but the memory takes time as well.
 _LOCKING: Final = re.compile(r"Host(Alloc|Register)|MallocHost|MemHostRegister|MemAllocHost", re.IGNORECASE)
-_ONCE: Final = "As a rule they come once."
-_LOCKS: Final = "As a rule they come once; page-locking memory takes longer the more it is, each time it is done."
+_ONCE: Final = said("As a rule they come once.")
+_LOCKS: Final = said("As a rule they come once; page-locking memory takes longer the more it is, each time it is done.")
 #: What takes half of the recording is most of it.
 _MOSTLY: Final = 0.5
 
@@ -71,15 +72,21 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     told = s.maybe(verdict)
     if told is not None and told.kind == "first use":
         return
-    others = f"; {plural(found.count - 1, 'other call', 'other calls')} like it" if found.count > 1 else ""
+    others = (
+        said("; {calls} like it", calls=plural(found.count - 1, "other call", "other calls")) if found.count > 1 else ""
+    )
     placed = None if what.loop else found.total_ns
     yield Draft(
         title="The first use of the device takes most of the recording"
         if share >= _MOSTLY
         else "The first use of the device takes longer than what was to be measured",
-        summary="First calls, which create the context and load kernels and libraries, take "
-        f"{duration(found.total_ns)} of the {duration(what.recorded_ns)} recorded ({percent(share)}), while the device "
-        f"works for {duration(what.ns)}: {duration(found.longest_ns)} in one {found.name}{others}. "
+        summary=said(
+            "First calls, which create the context and load kernels and libraries, take {total} of the "
+            "{recorded} recorded ({share}), while the device works for {ns}: {longest} in one "
+            "{name}{others}. ",
+            total=duration(found.total_ns), recorded=duration(what.recorded_ns), share=percent(share),
+            ns=duration(what.ns), longest=duration(found.longest_ns), name=found.name, others=others,
+        )
         + (_LOCKS if _LOCKING.search(found.name) else _ONCE),
         actions=(_WARM, _EAGER),
         taken_ns=placed,
@@ -90,7 +97,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.events,
         rows=({"table": "coverage", "where": {"part": "start-up"}},),
         numbers={"total_ns": found.total_ns, "measured_ns": what.ns, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

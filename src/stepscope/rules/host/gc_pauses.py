@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -58,15 +59,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     longest = np.argsort(-found.dur, kind="stable")[:10]
     yield Draft(
         title="Garbage collection stops the host",
-        summary=f"Garbage collection takes {percent(s(collecting_share))} of the step: {found.events.size:,} times "
-        f"in the recording, for up to {duration(int(found.dur.max()))}. The host launches nothing meanwhile.",
+        summary=said(
+            "Garbage collection takes {collecting_share} of the step: {size:,} times in the recording, "
+            "for up to {dur}. The host launches nothing meanwhile.",
+            collecting_share=percent(s(collecting_share)), size=found.events.size, dur=duration(int(found.dur.max())),
+        ),
         actions=(MANUAL, _RARER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.95,
         events=found.events[longest],
         ranges=tuple(zip(found.ts[longest].tolist(), (found.ts + found.dur)[longest].tolist(), strict=True)),
         numbers={collecting_share.name: s(collecting_share), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, plural
 from stepscope.rules.host_advice import CAPTURE_SIZES
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -53,16 +54,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             sizes = sorted({row["requests"] for row in eager})
             yield Draft(
                 title="Decode batches miss the sizes that graphs were captured for",
-                summary=f"{plural(len(eager), 'decode pass', 'decode passes')} of {sizes[0]:,} to {sizes[-1]:,} "
-                f"requests are launched kernel by kernel and idle for {percent(_share(eager))} of their time; "
-                f"{plural(len(graphs), 'pass', 'passes')} of up to {largest:,} requests are replayed and idle for "
-                f"{percent(usual)}.",
+                summary=said(
+                    "{passes} of {sizes:,} to {sizes_2:,} requests are launched kernel by kernel and idle for "
+                    "{share} of their time; {passes_2} of up to {largest:,} requests are replayed and idle for "
+                    "{usual}.",
+                    passes=plural(len(eager), "decode pass", "decode passes"), sizes=sizes[0], sizes_2=sizes[-1],
+                    share=percent(_share(eager)), passes_2=plural(len(graphs), "pass", "passes"), largest=largest,
+                    usual=percent(usual),
+                ),
                 actions=CAPTURE_SIZES,
                 cost_ns=round(saved / s(recorded_steps)),
                 confidence=0.8,
                 rows=({"table": "serving", "where": {"execution": "eager"}},),
                 numbers={"saved share": saved / length, **limits},
-            )
+            )  # fmt: skip
             return
     padded = [row for row in graphs if row["padded_tokens"] and row["tokens"]]
     if len(padded) < _FEWEST:
@@ -71,14 +76,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if rows / tokens - 1 >= limits["min_padding"] and (rows - tokens) / len(padded) >= limits["min_rows"]:
         yield Draft(
             title="Decode batches are padded far beyond their size",
-            summary=f"The layers of {plural(len(padded), 'decode pass', 'decode passes')} computed {rows:,} rows for "
-            f"{tokens:,} tokens, {percent(rows / tokens - 1)} more than asked for.",
+            summary=said(
+                "The layers of {passes} computed {rows:,} rows for {tokens:,} tokens, {share} more than asked for.",
+                passes=plural(len(padded), "decode pass", "decode passes"), rows=rows, tokens=tokens,
+                share=percent(rows / tokens - 1),
+            ),
             actions=CAPTURE_SIZES,
             confidence=0.7,
             rows=({"table": "serving", "where": {"phase": "decode"}},),
             numbers={"padding": rows / tokens - 1, **limits},
             key="padding",
-        )
+        )  # fmt: skip
 
 
 def _size(row: Row) -> int:

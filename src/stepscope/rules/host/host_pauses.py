@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
@@ -62,17 +63,21 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     length = found.ends - found.starts
     longest = np.argsort(-length, kind="stable")[:10]
     known = s(collections).events.size > 0
-    unless = "" if known else " Garbage collection is not recorded, and may be the cause."
+    unless = "" if known else said(" Garbage collection is not recorded, and may be the cause.")
     yield Draft(
         title="The host pauses at irregular intervals",
-        summary=f"The host pauses {length.size:,} times for up to {duration(int(length.max()))} ({percent(share)} of "
-        f"the step) without recorded activity, {found.inside:,} times inside an operator.{unless}",
+        summary=said(
+            "The host pauses {size:,} times for up to {length} ({share} of the step) without recorded "
+            "activity, {inside:,} times inside an operator.{unless}",
+            size=length.size, length=duration(int(length.max())), share=percent(share), inside=found.inside,
+            unless=unless,
+        ),
         actions=(_LOOK, _CORES) if known else (MANUAL, _LOOK, _CORES),
         change=Change(time=(Stretches(found.starts, found.ends, 0.0),)),
         confidence=0.75,
         ranges=tuple(zip(found.starts[longest].tolist(), found.ends[longest].tolist(), strict=True)),
         numbers={paused_share.name: share, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

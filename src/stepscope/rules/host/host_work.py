@@ -36,6 +36,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.analyses.idle.host_work import MPI_CALL
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
@@ -80,7 +81,7 @@ _MOSTLY: Final = 0.5
 #: Compiling a graph takes longer; from so many steps on it would show as the first ones.
 _COMPILING_NS: Final = 100_000_000
 _LOOP: Final = 3
-_MAY_COMPILE: Final = (
+_MAY_COMPILE: Final = said(
     " A hypothesis: the compiler works in it, since kernels run after it for the first time, most are compiled, and no "
     "range of compiling is recorded."
 )
@@ -120,13 +121,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     # Short ones before and after the long ones are beside the point.
     number = int(np.count_nonzero(lengths >= _LONG * lengths.max()))
     told = bool(found.name or found.parts)
-    per = "the step" if s(steps) else "the time in which it is in use"
+    per = said("the step") if s(steps) else said("the time in which it is in use")
     compiles = not told and _may_compile(s, int(lengths.max()))
     messages = share_of_mpi(found) >= _MOSTLY
     yield Draft(
         title="The device waits for MPI" if messages else "The host does other work while the device is idle",
-        summary=f"For {percent(share)} of {per} the device is idle while the host makes no call of its "
-        f"runtime: {plural(number, 'stretch', 'stretches')} of up to {longest_of(found)}{where(found)}."
+        summary=said(
+            "For {share} of {per} the device is idle while the host makes no call of its runtime: "
+            "{stretches} of up to {longest_of}{where}.",
+            share=percent(share), per=per, stretches=plural(number, "stretch", "stretches"),
+            longest_of=longest_of(found), where=where(found),
+        )
         + (_MAY_COMPILE if compiles else ""),
         actions=_MESSAGES
         if messages
@@ -142,7 +147,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
         numbers={own_work_share.name: share, **limits},
         apart_from=() if _while_loading(s, found) else ("CPY010",),
-    )
+    )  # fmt: skip
 
 
 def _while_loading(s: Signals, found: Doing) -> bool:
@@ -175,11 +180,17 @@ def longest_of(found: Doing) -> str:
 def where(found: Doing) -> str:
     """What the host does in them, as the end of a sentence: `, most of it in f (g 47.8 % of it); 14.8 % in h`."""
     parts = [f"{name} {percent(share)}" for name, share in found.parts if name != found.name][:_LONGEST]
-    inner = f" ({', '.join(parts)} of it)" if parts else ""
+    inner = said(" ({parts} of it)", parts=", ".join(parts)) if parts else ""
     if found.name:
-        beside = ", ".join(f"{percent(share)} in {name}" for name, share in found.beside)
-        return f", most of it in {found.name}{inner}" + (f"; {beside}" if beside else "")
-    return f", in {', '.join(parts)} of it" if parts else ", in code that the recording does not show"
+        beside = listing(said("{share} in {name}", share=percent(share), name=name) for name, share in found.beside)
+        return said(", most of it in {name}{inner}", name=found.name, inner=inner) + (
+            said("; {beside}", beside=beside) if beside else ""
+        )
+    return (
+        said(", in {parts} of it", parts=", ".join(parts))
+        if parts
+        else said(", in code that the recording does not show")
+    )
 
 
 RULE = Rule("HST013", "host-work", thresholds=(MIN_SHARE,), check=check, symptom_of=(

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
@@ -60,19 +61,23 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if s(ramp_share) > limits["max_ramp"]:
         return
     period = s(launch_period_ns)
-    pace = f", and the host launches one every {duration(period)}" if period else ""
+    pace = said(", and the host launches one every {period}", period=duration(period)) if period else ""
     yield Draft(
         title="The device waits for the host to launch work",
-        summary=f"For {percent(share)} of the step the device idles because its next work is not launched yet "
-        f"(operators {percent(s(operators_share))}, Python {percent(s(python_share))}): half of all kernels take "
-        f"less than {duration(s(kernel_ns))}{pace}.{slowed(s)}",
+        summary=said(
+            "For {share} of the step the device idles because its next work is not launched yet "
+            "(operators {operators_share}, Python {python_share}): half of all kernels take less than "
+            "{kernel}{pace}.{slowed}",
+            share=percent(share), operators_share=percent(s(operators_share)), python_share=percent(s(python_share)),
+            kernel=duration(s(kernel_ns)), pace=pace, slowed=slowed(s),
+        ),
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
         most_ns=round(share * s(step_ns)),
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),
         numbers={own_dispatch_share.name: share, dispatch_gaps.name: s(dispatch_gaps), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -70,14 +71,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     rate = found.events.size / s(recorded_steps)
     yield Draft(
         title="Logging takes time in the loop",
-        summary=f"Logging, printing or metrics take {percent(s(logging_share))} of the step, in "
-        f"{rate:,.{0 if rate.is_integer() else 1}f} calls per step: {', '.join(found.names)}.{_waiting(s)}",
+        summary=said(
+            "Logging, printing or metrics take {logging_share} of the step, in {rate} calls per step: "
+            "{names}.{waiting}",
+            logging_share=percent(s(logging_share)), rate=f"{rate:,.{0 if rate.is_integer() else 1}f}",
+            names=", ".join(found.names), waiting=_waiting(s),
+        ),
         actions=(_RARELY, _TOGETHER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.85,
         events=longest(found.events, found.dur),
         numbers={logging_share.name: s(logging_share), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def _waiting(s: Signals) -> str:
@@ -85,7 +90,10 @@ def _waiting(s: Signals) -> str:
     waits = s.maybe(logging_waits_ns) or 0
     if waits < _WAITS * s(logging_share) * s(step_ns):
         return ""
-    return f" {duration(waits)} of that is waiting for the device to finish its work, for the numbers that are logged."
+    return said(
+        " {waits} of that is waiting for the device to finish its work, for the numbers that are logged.",
+        waits=duration(waits),
+    )
 
 
 RULE = Rule(

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -54,20 +55,25 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     name, taken = found.parts[0]
     number = max(found.steps, 1)
-    length = f"each {duration(found.length_ns // number)}" if found.steps else duration(found.length_ns)
+    length = (
+        said("each {length}", length=duration(found.length_ns // number)) if found.steps else duration(found.length_ns)
+    )
     more = [(one, ns / found.length_ns) for one, ns in found.parts[1 : 1 + _MORE]]
     others = ", ".join(f"{one} {percent(share)}" for one, share in more if share >= _LEAST)
     yield Draft(
-        title=f"Of the marked ranges {name} takes most of the time",
-        summary=f"{name} takes {duration(taken // number)} of {length} ({percent(taken / found.length_ns)}) by itself"
-        f"{f', followed by {others}' if others else ''}. Only ranges are recorded: it may work on the host, or wait "
-        "for work launched earlier.",
+        title=said("Of the marked ranges {name} takes most of the time", name=name),
+        summary=said(
+            "{name} takes {taken} of {length} ({share}) by itself{others}. Only ranges are recorded: it "
+            "may work on the host, or wait for work launched earlier.",
+            name=name, taken=duration(taken // number), length=length, share=percent(taken / found.length_ns),
+            others=said(", followed by {others}", others=others) if others else "",
+        ),
         actions=(_RECORD.get(s.maybe(profiler) or "", _RECORD["any"]),),
         taken_ns=taken // number,
         confidence=0.6,
         rows=({"table": "annotations", "where": {"name": name}},),
         numbers={"share": round(taken / found.length_ns, 3), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

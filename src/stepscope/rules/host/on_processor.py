@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -49,23 +50,28 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if found.where != "cpu" or not found.listed or found.took_ns < limits["min_share"] * s(span_ns):
         return
     how = (
-        "which only runs on a processor"
+        said("which only runs on a processor")
         if found.sure
-        else "which the host of a device would only have launched: that it runs on the processor is inferred from this "
-        "time, and the second line would show it"
+        else said(
+            "which the host of a device would only have launched: that it runs on the processor is inferred from this "
+            "time, and the second line would show it"
+        )
     )
     yield Draft(
         title="The model runs on the CPU",
-        summary=f"Its operators take {duration(found.of_ns)} on the host and launch nothing on a device, though the "
-        f"recording names one ({found.listed}): {duration(found.took_ns)} ({percent(found.took_ns / found.of_ns)}) are "
-        f"{found.mark} and its like, {how}.",
+        summary=said(
+            "Its operators take {of} on the host and launch nothing on a device, though the recording "
+            "names one ({listed}): {took} ({share}) are {mark} and its like, {how}.",
+            of=duration(found.of_ns), listed=found.listed, took=duration(found.took_ns),
+            share=percent(found.took_ns / found.of_ns), mark=found.mark, how=how,
+        ),
         actions=(_moved(s.maybe(platform) or ""), _THREADS),
         taken_ns=found.took_ns,
         placed_as_ns=found.took_ns,
         confidence=0.9 if found.sure else 0.6,
         rows=({"table": "operators", "where": {"name": found.mark}},),
         numbers={"took_ns": found.took_ns, **limits},
-    )
+    )  # fmt: skip
 
 
 def _moved(where: str) -> Action:

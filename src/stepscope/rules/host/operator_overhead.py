@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
@@ -71,19 +72,24 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if operator < limits["max_operator"] and call < limits["max_call"]:
         return
     left = min(_OPERATOR / operator if operator else 1.0, _CALL / call if call and not operator else 1.0)
-    times = [f"an operator that calls nothing takes {duration(operator)}"] * bool(operator)
-    times += [f"a launch call {'takes ' * (not operator)}{duration(call)}"] * bool(call)
+    times = [said("an operator that calls nothing takes {operator}", operator=duration(operator))] * bool(operator)
+    times += [said("a launch call {en_takes}{call}", en_takes="takes " * (not operator), call=duration(call))] * bool(
+        call
+    )
     yield Draft(
         title="Operators take long on the host",
-        summary=f"For {percent(share)} of the step the device waits while the host dispatches operators: "
-        f"{' and '.join(times)}, where {duration(_OPERATOR)} and {duration(_CALL)} are usual.",
+        summary=said(
+            "For {share} of the step the device waits while the host dispatches operators: {times}, where "
+            "{operator} and {call} are usual.",
+            share=percent(share), times=listing(times, " and "), operator=duration(_OPERATOR), call=duration(_CALL),
+        ),
         actions=(_BIND, _DEBUG, *fewer_launches(s(platform))[:1]),
         change=Change(time=(Stretches(*s(in_operators), left),)),
         most_ns=round(share * s(step_ns)),
         confidence=0.7 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "op_overhead"}},),
         numbers={operators_share.name: share, operator_ns.name: operator, call_ns.name: call, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -33,6 +33,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.language import listing, pattern, said
 from stepscope.model.amounts import duration
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -71,12 +72,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     moves = _ADAM_MOVES if found.kinds >= _ADAM_KINDS else _SGD_MOVES
     left = min(moves / (_LOOP_MOVES * max(found.kinds, 1)), 1.0)
     tiny = found.kernel_ns < _TINY_NS
-    times = ((found.kernel_ns.sum(), "of the device's time"), (found.host_ns, "of the host's"))
-    taken = [f"{duration(int(ns) // s(recorded_steps))} {whose}" for ns, whose in times if ns]
+    times = (
+        (found.kernel_ns.sum(), pattern("{time} of the device's time")),
+        (found.host_ns, pattern("{time} of the host's")),
+    )
+    taken = [said(whose, time=duration(int(ns) // s(recorded_steps))) for ns, whose in times if ns]
     yield Draft(
         title="The optimizer updates tensors one by one",
-        summary=f"The optimizer calls {round(number):,} operators per step that update one tensor each"
-        + (f"; its steps take {' and '.join(taken)}." if taken else "."),
+        summary=said(
+            "The optimizer calls {number:,} operators per step that update one tensor each", number=round(number)
+        )
+        + (said("; its steps take {taken}.", taken=listing(taken, " and ")) if taken else "."),
         actions=_actions(s(platform), found.name, found.on_device),
         change=Change(
             device=(Scaled(found.kernels[tiny], _TINY_LEFT), Scaled(found.kernels[~tiny], left)),

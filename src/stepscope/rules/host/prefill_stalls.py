@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.host_advice import CHUNKS
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -47,22 +48,28 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     share = waited / sum(row["device_ns"] or 0 for row in s.whole(passes))
     if times < limits["min_times"] or share < limits["min_share"] or 0 < longest.tokens <= _CHUNK:
         return
-    even, read = "", f"{longest.tokens:,} tokens" if longest.tokens else "prompts"
+    even: str = ""
+    read = said("{tokens:,} tokens", tokens=longest.tokens) if longest.tokens else said("prompts")
     if longest.tokens > _CHUNK:
         chunk = longest.ns * _CHUNK / longest.tokens
-        even = f" In chunks of {_CHUNK} tokens, at the same cost per token, a pass would take about "
-        even += f"{duration(usual + chunk)}."
+        even = said(
+            " In chunks of {chunk} tokens, at the same cost per token, a pass would take about {taken}.",
+            chunk=_CHUNK, taken=duration(usual + chunk),
+        )  # fmt: skip
     yield Draft(
         title="Prompts keep requests in decode waiting",
-        summary=f"{plural(len(found), 'time', 'times')} requests in decode waited for prompts, {percent(share)} of the "
-        f"passes' time; at the longest {longest.waiting:,} or more waited {duration(longest.ns)} for "
-        f"{read}, where a pass of decode takes {duration(usual)}.{even}",
+        summary=said(
+            "{times} requests in decode waited for prompts, {share} of the passes' time; at the longest "
+            "{waiting:,} or more waited {ns} for {read}, where a pass of decode takes {usual}.{even}",
+            times=plural(len(found), "time", "times"), share=percent(share), waiting=longest.waiting,
+            ns=duration(longest.ns), read=read, usual=duration(usual), even=even,
+        ),
         actions=CHUNKS,
         confidence=0.75,
         ranges=((longest.ts, longest.ts + longest.ns),),
         rows=({"table": "serving", "where": {}},),
         numbers={"longest over a decode pass": times, "waited share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

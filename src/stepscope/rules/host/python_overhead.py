@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
@@ -70,8 +71,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Python between operators keeps the device waiting",
-        summary=f"For {percent(share)} of the step the device waits for the host, which spends "
-        f"{percent(s(python_part))} of its launching time in Python: {duration(gap)} per operator.{slowed(s)}",
+        summary=said(
+            "For {share} of the step the device waits for the host, which spends {python_part} of its "
+            "launching time in Python: {gap} per operator.{slowed}",
+            share=percent(share), python_part=percent(s(python_part)), gap=duration(gap), slowed=slowed(s),
+        ),
         actions=(*fewer_launches(s(platform))[:1], _PROFILE, _HOOKS),
         change=Change(time=(Stretches(*s(in_python), _LEFT),)),
         most_ns=round(share * s(step_ns)),
@@ -83,7 +87,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             python_per_operator_ns.name: gap,
             **limits,
         },
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -31,6 +31,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -82,15 +83,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     longest = np.argsort(-found.dur, kind="stable")[:20]
     yield Draft(
         title="Code is compiled or loaded in the loop",
-        summary=f"Compiling or loading code takes {percent(s(compiling_share))} of the time of the steps, in "
-        f"{found.steps} of {s(recorded_steps)} steps, for up to {duration(int(found.dur.max()))}: "
-        f"{', '.join(found.names)}.",
+        summary=said(
+            "Compiling or loading code takes {compiling_share} of the time of the steps, in {steps} of "
+            "{recorded_steps} steps, for up to {dur}: {names}.",
+            compiling_share=percent(s(compiling_share)), steps=found.steps, recorded_steps=s(recorded_steps),
+            dur=duration(int(found.dur.max())), names=", ".join(found.names),
+        ),
         actions=(WARM, WHY) if once else (WHY, WARM),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.6 if once else 0.9,
         events=found.events[longest],
         numbers={compiling_share.name: s(compiling_share), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def _without_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -102,12 +106,20 @@ def _without_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
     if in_use < limits["min_share"] and share < limits["min_recorded"]:
         return
     outside = all_of_it.outside_ns > int(inside.dur.sum())
-    most = "Most of what is recorded is compilation" if share >= _MOSTLY else "Code is compiled while it is recorded"
+    most = (
+        said("Most of what is recorded is compilation")
+        if share >= _MOSTLY
+        else said("Code is compiled while it is recorded")
+    )
     yield Draft(
         title=most,
-        summary=f"Compiling takes {duration(all_of_it.total_ns)} of the {duration(all_of_it.recorded_ns)} recorded "
-        f"({percent(share)}): {', '.join(all_of_it.names)}. As a rule only the first call of a shape compiles; without "
-        "steps the recording can't tell whether this comes again.",
+        summary=said(
+            "Compiling takes {total} of the {recorded} recorded ({share}): {names}. As a rule only the "
+            "first call of a shape compiles; without steps the recording can't tell whether this comes "
+            "again.",
+            total=duration(all_of_it.total_ns), recorded=duration(all_of_it.recorded_ns), share=percent(share),
+            names=", ".join(all_of_it.names),
+        ),
         actions=(_BEFORE, WHY, KEPT),
         change=None if outside else Change(host=(Scaled(inside.events, 0.0),)),
         taken_ns=all_of_it.total_ns if outside else None,
@@ -116,7 +128,7 @@ def _without_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=0.8,
         events=all_of_it.events,
         numbers={"share": round(share, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.host_advice import SCHEDULE_AHEAD, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -57,16 +58,23 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     stage = s.maybe(staged)
     if sum(known) < _ITS_OWN * gaps if known else stage:
         return
-    did = f"; the scheduler took {duration(sum(known) // len(rows))} of the host each time" if known else ""
+    did = (
+        said("; the scheduler took {known} of the host each time", known=duration(sum(known) // len(rows)))
+        if known
+        else ""
+    )
     most = gaps // s(recorded_steps)
     outside = s.whole.maybe(between)
     within = most - min(most, outside.idle_ns) if outside is not None else most
     of_steps = within >= _ITS_OWN * most
     yield Draft(
         title="The device idles between passes while the server schedules the next batch",
-        summary=f"Before {plural(len(rows), 'pass', 'passes')} the device did nothing for "
-        f"{duration(gaps // len(rows))} on average, {percent(share)} of the time, "
-        f"though requests of the pass before went on{did}.{slowed(s)}",
+        summary=said(
+            "Before {passes} the device did nothing for {gaps} on average, {share} of the time, though "
+            "requests of the pass before went on{did}.{slowed}",
+            passes=plural(len(rows), "pass", "passes"), gaps=duration(gaps // len(rows)), share=percent(share),
+            did=did, slowed=slowed(s),
+        ),
         actions=SCHEDULE_AHEAD,
         cost_ns=round(within * (1 - LEFT)) if of_steps else None,
         most_ns=within if of_steps else None,
@@ -76,7 +84,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=0.75 if known else 0.55,
         rows=({"table": "serving", "where": {}},),
         numbers={"gap share": share, "gaps": len(rows), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

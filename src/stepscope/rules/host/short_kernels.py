@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
@@ -51,15 +52,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Kernels are shorter than their launches",
-        summary=f"Half of all kernels take less than {duration(kernel)}, and the host launches one every "
-        f"{duration(period)}: for {percent(share)} of the step the device waits for the next one.{slowed(s)}",
+        summary=said(
+            "Half of all kernels take less than {kernel}, and the host launches one every {period}: for "
+            "{share} of the step the device waits for the next one.{slowed}",
+            kernel=duration(kernel), period=duration(period), share=percent(share), slowed=slowed(s),
+        ),
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
         most_ns=round(share * s(step_ns)),
         confidence=0.85 if s(steps) else 0.5,
         rows=({"table": "short_kernels", "where": {}},),
         numbers={own_dispatch_share.name: share, kernel_ns.name: kernel, launch_period_ns.name: period, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

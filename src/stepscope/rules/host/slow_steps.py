@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import pattern, said
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.host.gc_pauses import MANUAL
@@ -74,17 +75,19 @@ _ACTIONS: Final = {
     "compute": (_RANGES, _RARER),
 }
 _DOING: Final = {
-    "compiling": "code is compiled for {took} of it{name}",
-    "loading": "the loop waits for a batch for {took} of it",
-    "collecting": "Python collects garbage for {took} of it",
-    "saving": "the program saves for {took} of it{name}, while the device is idle",
-    "work": "the device is idle for {took} of it{name}",
-    "call": "the device is idle while {call} takes {took} of it",
-    "unseen": "the device is idle for {took} of it, and the recording does not show what the host does",
-    "communication": "collectives take {took} more than in the others, with the waiting in them",
-    "copies": "copies take {took} more than in the others",
-    "compute": "the device computes {took} more than in the others. A hypothesis: an evaluation, or a larger batch",
-    "": "the recording does not show what takes the time",
+    "compiling": pattern("code is compiled for {took} of it{name}"),
+    "loading": pattern("the loop waits for a batch for {took} of it"),
+    "collecting": pattern("Python collects garbage for {took} of it"),
+    "saving": pattern("the program saves for {took} of it{name}, while the device is idle"),
+    "work": pattern("the device is idle for {took} of it{name}"),
+    "call": pattern("the device is idle while {call} takes {took} of it"),
+    "unseen": pattern("the device is idle for {took} of it, and the recording does not show what the host does"),
+    "communication": pattern("collectives take {took} more than in the others, with the waiting in them"),
+    "copies": pattern("copies take {took} more than in the others"),
+    "compute": pattern(
+        "the device computes {took} more than in the others. A hypothesis: an evaluation, or a larger batch"
+    ),
+    "": pattern("the recording does not show what takes the time"),
 }
 
 
@@ -98,8 +101,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     first = found.more_ns >= DWARFS * usual
     yield Draft(
         title="Single steps last several times as long as the others",
-        summary=f"{_which(found)} where the {found.others} typical steps take {duration(found.typical_ns)}: "
-        f"{_doing(found)}. Figures per step leave that out; {number} steps don't show how often it comes.",
+        summary=said(
+            "{which} where the {others} typical steps take {typical}: {doing}. Figures per step leave "
+            "that out; {number} steps don't show how often it comes.",
+            which=_which(found), others=found.others, typical=duration(found.typical_ns), doing=_doing(found),
+            number=number,
+        ),
         actions=_ACTIONS.get(found.kind, (_STACKS,)),
         taken_ns=found.more_ns // number if first else None,
         placed_as_ns=found.more_ns // number if first else None,
@@ -108,19 +115,26 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ranges=found.ranges[:_MOST_NAMED],
         steps=found.steps,
         numbers={"more_ns": found.more_ns, "typical_ns": found.typical_ns, **limits},
-    )
+    )  # fmt: skip
 
 
 def _which(found: LongSteps) -> str:
     if len(found.steps) == 1:
-        return f"Step {found.steps[0]} lasts {duration(found.longest_ns)}"
+        return said("Step {steps} lasts {longest}", steps=found.steps[0], longest=duration(found.longest_ns))
     named = ", ".join(map(str, found.steps[:_MOST_NAMED])) + (", ..." if len(found.steps) > _MOST_NAMED else "")
-    return f"{len(found.steps)} steps ({named}) last up to {duration(found.longest_ns)}"
+    return said(
+        "{steps} steps ({named}) last up to {longest}",
+        steps=len(found.steps), named=named, longest=duration(found.longest_ns),
+    )  # fmt: skip
 
 
 def _doing(found: LongSteps) -> str:
-    name = f" ({found.name})" if found.kind == "compiling" else f", most of it in {found.name}"
-    return _DOING[found.kind].format(took=duration(found.took_ns), name=name if found.name else "", call=found.name)
+    name = (
+        said(" ({name})", name=found.name)
+        if found.kind == "compiling"
+        else said(", most of it in {name}", name=found.name)
+    )
+    return said(_DOING[found.kind], took=duration(found.took_ns), name=name if found.name else "", call=found.name)
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.no_host import ACTIONS
@@ -51,12 +52,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if share < limits["min_share"]:
         return
     idle = round(share * s(step_ns))
-    per = "each step" if s(steps) else "the time in which it is in use"
-    missing = "the numbers that tie work to its launches" if called else "recorded launches"
+    per = said("each step") if s(steps) else said("the time in which it is in use")
+    missing = said("the numbers that tie work to its launches") if called else said("recorded launches")
     yield Draft(
         title="The device idles, and what it waits for is not recorded",
-        summary=f"For {duration(idle)} of {per} ({percent(share)}) the device has nothing to do. Without {missing} "
-        "it is unknown what the host does meanwhile: loading data, dispatching operators, waiting.",
+        summary=said(
+            "For {idle} of {per} ({share}) the device has nothing to do. Without {missing} it is unknown "
+            "what the host does meanwhile: loading data, dispatching operators, waiting.",
+            idle=duration(idle), per=per, share=percent(share), missing=missing,
+        ),
         actions=(_AS_WRITTEN if called else ACTIONS.get(s(profiler), ACTIONS["any"]),),
         taken_ns=idle,
         placed_as_ns=idle,
@@ -64,7 +68,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=0.5,
         rows=({"table": "idle_causes", "where": {"cause": "unknown"}},),
         numbers={"idle_share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.host.host_work import where
@@ -39,7 +40,7 @@ from stepscope.signals.host.own_work import Doing
 from stepscope.signals.shared.job import stepless, steps
 from stepscope.signals.system.system import longest
 
-_SAMPLE: Final = "Do it on the device as well, do it for a sample only, or leave it out of runs that are measured"
+_SAMPLE: Final = said("Do it on the device as well, do it for a sample only, or leave it out of runs that are measured")
 _AFTER: Final = (
     Action(
         "Do it in another thread while the device computes on the next input, or on the device, or leave it out of "
@@ -97,7 +98,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(outside)
     share = found.after.found.total / found.recorded_ns
     if share >= limits["min_share"] and found.after.found.total >= limits["min_ns"]:
-        yield _draft(s, found.after, share, "after the last work of the device", _AFTER, limits)
+        yield _draft(s, found.after, share, said("after the last work of the device"), _AFTER, limits)
     share = found.before.found.total / found.recorded_ns
     told = bool(found.before.name or found.before.parts)
     if s.maybe(stepless) and found.before.prepares and not found.before.fetches:
@@ -105,7 +106,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     if told and share >= limits["min_share"] and found.before.found.total >= limits["min_ns"]:
         actions = (*_remedies(found.before), RECORD_LATER, _NATIVE)
-        yield _draft(s, found.before, share, "before the device is used for the first time", actions, limits)
+        yield _draft(s, found.before, share, said("before the device is used for the first time"), actions, limits)
 
 
 def _remedies(doing: Doing) -> tuple[Action, ...]:
@@ -120,9 +121,12 @@ def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Act
     # What was to be measured is a small part of such a recording.
     first = not s(steps) and what is not None and what.dwarfed_by(total)
     return Draft(
-        title=f"The host is busy {when}",
-        summary=f"For {duration(total)}, {percent(share)} of the recording, the program is busy on the host {when}, "
-        f"outside of all steps, without calls of the device's runtime{where(doing)}.",
+        title=said("The host is busy {when}", when=when),
+        summary=said(
+            "For {total}, {share} of the recording, the program is busy on the host {when}, outside of "
+            "all steps, without calls of the device's runtime{where}.",
+            total=duration(total), share=percent(share), when=when, where=where(doing),
+        ),
         actions=actions,
         taken_ns=None if s(steps) else total,
         placed_as_ns=total if first else None,
@@ -131,7 +135,7 @@ def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Act
         ranges=longest(doing.found),
         numbers={"share": round(share, 3), **limits},
         key=when,
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.inspecting import about
@@ -58,10 +59,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         conflicts = one.values.get("bank_conflicts")
         if conflicts is None or conflicts < least or one.share < limits["min_share"]:
             continue
-        what = "the cycles of its vector instructions wait" if on_npu else "its accesses to shared memory repeat others"
+        what = (
+            said("the cycles of its vector instructions wait")
+            if on_npu
+            else said("its accesses to shared memory repeat others")
+        )
         yield about(
-            one, "Accesses to shared memory collide in its banks",
-            f"{percent(conflicts)} of {what} because of conflicts",
+            one, said("Accesses to shared memory collide in its banks"),
+            said("{conflicts} of {what} because of conflicts", conflicts=percent(conflicts), what=what),
             (_PAD, _STRIDE), 0.7, limits, bank_conflicts=conflicts,
         )  # fmt: skip
 

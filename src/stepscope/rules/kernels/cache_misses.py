@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.inspecting import about
@@ -54,9 +55,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         if one.intensity < limits["min_intensity"]:
             continue
         yield about(
-            one, "Matrix kernels read their operands from memory, not L2",
-            f"{percent(hits)} of its requests hit L2, though each byte of its operands serves {one.intensity:,.0f} "
-            f"FLOPs, and loading is busy for {percent(busy)}",
+            one, said("Matrix kernels read their operands from memory, not L2"),
+            said("{hits} of its requests hit L2, though each byte of its operands serves {intensity:,.0f} "
+"FLOPs, and loading is busy for {busy}", hits=percent(hits), intensity=one.intensity, busy=percent(busy)),
             (_ORDER,), 0.6, limits, l2_hit_rate=hits,
         )  # fmt: skip
 

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.kernel_names.parse import is_whole_graph
 from stepscope.rules.finding import Action
@@ -77,15 +78,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     names = tuple(one.name for one in named or found.kernels if one.role == foremost)
     yield Draft(
         title="Compute kernels take most of the step",
-        summary=f"Compute kernels run for {percent(found.busy)} of the step: {_roles(found)}. "
-        f"{_listed(named, s(recorded_steps))}" + _what_helps(s),
+        summary=said(
+            "Compute kernels run for {busy} of the step: {roles}. {listed}",
+            busy=percent(found.busy), roles=_roles(found), listed=_listed(named, s(recorded_steps)),
+        )
+        + _what_helps(s),
         actions=(*_unpacked(found), *advice(foremost, names, s(program), s.maybe(decoding) is True)),
         taken_ns=round(open_ * found.length_ns) // s(recorded_steps),
         confidence=0.8,
         events=_foremost(found, named, foremost).events[:20],
         rows=tuple({"table": "kernels", "where": {"name": name}} for name in dict.fromkeys(one.name for one in named)),
         numbers={f"{compute.name}.busy": round(found.busy, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 def _unpacked(found: Dominance) -> tuple[Action, ...]:
@@ -103,32 +107,41 @@ def _what_helps(s: Signals) -> str:
     """Whether faster kernels shorten the step, or something else takes as long."""
     share, late = s.maybe(shortens), s.maybe(late_share)
     if share is not None and share < _SHORTENS and (late or 0.0) >= _LATE:
-        return (
+        return said(
             "Faster kernels alone would shorten the step little, since other work takes nearly as long: that of the "
             "host must shrink as well."
         )
-    return "Most of it can be saved by faster or fewer kernels only."
+    return said("Most of it can be saved by faster or fewer kernels only.")
 
 
 def _roles(found: Dominance) -> str:
     shown = [(role, share) for role, share in found.roles if share >= _MENTIONED][:_NAMED] or list(found.roles[:1])
-    return ", ".join(f"{WORDS[role]} {percent(share, 0)}" for role, share in shown)
+    return listing(said("{role} {share}", role=WORDS[role], share=percent(share, 0)) for role, share in shown)
 
 
 def _listed(named: list[Alike], steps: int) -> str:
     if not named:
         return ""
-    return f"The most time goes to {'; '.join(_told(one, steps) for one in named)}. "
+    return said("The most time goes to {named}. ", named=listing((_told(one, steps) for one in named), "; "))
 
 
 def _told(one: Alike, steps: int) -> str:
     rate = f", {quantity(one.rate, 'FLOP/s')}" if one.rate else ""
-    part = f", {percent(one.efficiency, 0)} of what the device allows" if one.efficiency is not None else ""
+    part = (
+        said(", {efficiency} of what the device allows", efficiency=percent(one.efficiency, 0))
+        if one.efficiency is not None
+        else ""
+    )
     number = one.events.size / steps
     often = f"{number:,.{0 if number.is_integer() or number >= _MANY else 1}f}"
-    times = f"{often} times " if often not in ("1", "1.0") else ""
-    taken = f"{percent(one.share, 0)} of the step: {times}{duration(one.mean_ns)}"
-    return f"{one.short}{operands(one.shapes)} ({taken}{rate}{part})"
+    times = said("{often} times ", often=often) if often not in ("1", "1.0") else ""
+    taken = said(
+        "{share} of the step: {times}{mean}", share=percent(one.share, 0), times=times, mean=duration(one.mean_ns)
+    )
+    return said(
+        "{kernel}{operands} ({taken}{rate}{part})",
+        kernel=one.short, operands=operands(one.shapes), taken=taken, rate=rate, part=part,
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
@@ -76,16 +77,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     worst, steps = low[0], s(recorded_steps)
     yield Draft(
         title="Long kernels have few threads",
-        summary=f"{classify(worst.name).short} takes {duration(worst.total_ns // steps)} per step "
-        f"({percent(worst.share)}) at an occupancy of "
-        f"{percent(worst.occupancy, 0)}, limited by {_why(worst)}.",
+        summary=said(
+            "{short} takes {total} per step ({share}) at an occupancy of {occupancy}, limited by {why}.",
+            short=classify(worst.name).short, total=duration(worst.total_ns // steps), share=percent(worst.share),
+            occupancy=percent(worst.occupancy, 0), why=_why(worst),
+        ),
         actions=(_action(worst, told),),
         taken_ns=sum(one.total_ns for one in low) // steps,
         confidence=0.6,
         events=worst.events[:20],
         rows=tuple({"table": "occupancy_grids", "where": {"name": one.name}} for one in low[:3]),
         numbers={"occupancy": round(worst.occupancy, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 def _is_low(one: Occupying, limits: Limits, told: Program) -> bool:
@@ -96,14 +99,19 @@ def _is_low(one: Occupying, limits: Limits, told: Program) -> bool:
 
 
 def _why(one: Occupying) -> str:
-    threads = f"{one.threads:,.0f} threads"
+    threads = said("{threads:,.0f} threads", threads=one.threads)
     if one.limit == "grid":
-        return f"the grid: {one.blocks:,.0f} blocks of {threads}"
+        return said("the grid: {blocks:,.0f} blocks of {threads}", blocks=one.blocks, threads=threads)
     if one.limit == "registers" and one.registers is not None:
-        return f"registers: {one.registers:,.0f} for each of {threads} of a block"
+        return said(
+            "registers: {registers:,.0f} for each of {threads} of a block", registers=one.registers, threads=threads
+        )
     if one.limit == "shared memory" and one.shared_bytes is not None:
-        return f"shared memory: {quantity(one.shared_bytes, 'bytes')} for a block of {threads}"
-    return f"the block size: {threads}"
+        return said(
+            "shared memory: {shared_bytes} for a block of {threads}",
+            shared_bytes=quantity(one.shared_bytes, "bytes"), threads=threads,
+        )  # fmt: skip
+    return said("the block size: {threads}", threads=threads)
 
 
 def _action(one: Occupying, told: Program) -> Action:

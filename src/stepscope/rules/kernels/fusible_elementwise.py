@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -59,7 +60,7 @@ _NPU = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
     actions = (_NPU,) if s(platform) == "npu" else (_COMPILE, _INDUCTOR)
-    words = ("Pointwise operations are not fused", "a chain of pointwise operations")
+    words = (said("Pointwise operations are not fused"), said("a chain of pointwise operations"))
     yield from fused(s, limits, runs, words, actions)
 
 

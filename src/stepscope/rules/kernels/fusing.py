@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Threshold
@@ -44,18 +45,24 @@ def fused(
     if not found.count or found.share < limits["min_share"]:
         return
     steps = s(recorded_steps)
-    number = f"{'' if found.alike else 'up to '}{len(found.letters)}"
+    letters = str(len(found.letters))
+    number = letters if found.alike else said("up to {number}", number=letters)
     before, after = (duration(per_step(s, ns)) for ns in (found.before_ns, found.after_ns))
     host, left = (duration(ns // steps) for ns in (found.host_ns, found.host_after_ns))
     # A host that the device never waits for waits on a full queue, so that its calls look longer than they are.
     limiting = s.maybe(waiting_for_host_share)
     shorter = found.host_ns > found.host_after_ns and (limiting is None or limiting >= _LIMITING)
-    times = f"{before} of the device's time and {host} of the host's" if shorter else before
+    times = (
+        said("{before} of the device's time and {host} of the host's", before=before, host=host) if shorter else before
+    )
     yield Draft(
         title=words[0],
-        summary=f"{often(found.count / steps).capitalize()}, {words[1]} runs as {number} operations one after another "
-        f"({parts(found)}): they take {times} per step where one operator would take about {after}"
-        f"{f' and {left}' if shorter else ''}.",
+        summary=said(
+            "{often}, {words} runs as {number} operations one after another ({parts}): they take {times} "
+            "per step where one operator would take about {after}{shorter}.",
+            often=often(found.count / steps).capitalize(), words=words[1], number=number, parts=parts(found),
+            times=times, after=after, shorter=said(" and {left}", left=left) if shorter else "",
+        ),
         actions=tuple(actions),
         change=found.change,
         # What the sentence does not speak of is not its price: the host's time is none where it limits nothing.
@@ -65,7 +72,7 @@ def fused(
         ranges=found.ranges,
         rows=tuple({"table": "kernels_by_operator", "where": {"operator": name}} for name in _distinct(found)[:4]),
         numbers={f"{wanted.name}.share": round(found.share, 4), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def parts(found: Fusion) -> str:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, plural
 from stepscope.model.events.change import Change
 from stepscope.rules import native
@@ -45,15 +46,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     number = max(found.event.size // steps, 1)
     yield Draft(
         title="Kernels of different streams do not overlap",
-        summary=f"{plural(number, 'small kernel')} per step {'waits' if number == 1 else 'wait'} "
-        f"{duration(per_step(s, found.waited.sum()))} for kernels of another stream that leave room for them; "
-        f"{found.queues} streams have compute.",
+        summary=said(
+            "{kernels} per step {en_waits} {per_step} for kernels of another stream that leave room for "
+            "them; {queues} streams have compute.",
+            kernels=plural(number, "small kernel"), en_waits="waits" if number == 1 else "wait",
+            per_step=duration(per_step(s, found.waited.sum())), queues=found.queues,
+        ),
         actions=(_beside(s(platform)),),
         change=Change(overlapped=found.event),
         confidence=0.6,
         events=longest(found.event, found.waited),
         numbers={f"{apart.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def _beside(platform: str) -> Action:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -45,14 +46,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     number = max(found.event.size // steps, 1)
     yield Draft(
         title="Kernels only convert tensor layouts",
-        summary=f"{plural(number, 'kernel')} per step only {'converts' if number == 1 else 'convert'} the layout of "
-        f"tensors: {duration(per_step(s, found.dur.sum()))} per step ({percent(found.of_step)}).",
+        summary=said(
+            "{kernels} per step only {en_converts} the layout of tensors: {per_step} per step ({of_step}).",
+            kernels=plural(number, "kernel"), en_converts="converts" if number == 1 else "convert",
+            per_step=duration(per_step(s, found.dur.sum())), of_step=percent(found.of_step),
+        ),
         actions=(_channels_last(torch_device(s(platform))),),
         change=Change(device=(Scaled(found.event, 0.0),), host=(Scaled(found.launches, 0.0),)),
         events=longest(found.event, found.dur),
         rows=({"table": "kernels", "where": {"name": found.name}},),
         numbers={f"{conversions.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def _channels_last(where: str) -> Action:

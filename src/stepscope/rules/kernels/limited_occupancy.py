@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.inspecting import about
@@ -54,14 +55,24 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         limit = _limit(one, limits)
         if not limit or one.share < limits["min_share"]:
             continue
-        what, number = ("registers", one.values.get("registers")) if limit == "limit_registers" else (
-            "bytes of shared memory", one.values.get("shared_bytes"))  # fmt: skip
-        each = "" if number is None else f" ({number:,.0f} {what} per {'thread' if what == 'registers' else 'block'})"
+        registers = limit == "limit_registers"
+        number = one.values.get("registers" if registers else "shared_bytes")
+        each = (
+            ""
+            if number is None
+            else said(" ({number:,.0f} registers per thread)", number=number)
+            if registers
+            else said(" ({number:,.0f} bytes of shared memory per block)", number=number)
+        )
         yield about(
-            one, "Schedulers have no warp to issue from",
-            f"{one.values['eligible_warps']:.2f} warps per "
-            f"scheduler could issue on average, at an occupancy of {percent(one.values['occupancy'])}; "
-            f"{what.removeprefix('bytes of ')} limit it to {one.values[limit]:,.0f} blocks per SM{each}",
+            one, said("Schedulers have no warp to issue from"),
+            said(
+                "{warps:.2f} warps per scheduler could issue on average, at an occupancy of {occupancy}; "
+                "{what} limit it to {blocks:,.0f} blocks per SM{each}",
+                warps=one.values["eligible_warps"], occupancy=percent(one.values["occupancy"]),
+                what=said("registers") if registers else said("shared memory"),
+                blocks=one.values[limit], each=each,
+            ),
             (_REGISTERS, _SHARED) if limit == "limit_registers" else (_SHARED, _REGISTERS), 0.6, limits,
         )  # fmt: skip
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.kernel_names import classify
@@ -53,15 +54,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     name, idle = str(worst["name"]), percent(1 - worst["fill"], 0)
     yield Draft(
         title="Long kernels use a small part of the device",
-        summary=f"Kernels that take {taken} per step have fewer blocks than half of the SMs or CUs; the longest, "
-        f"{classify(name).short}, has {worst['blocks']:.0f} and leaves {idle} of them idle.",
+        summary=said(
+            "Kernels that take {taken} per step have fewer blocks than half of the SMs or CUs; the "
+            "longest, {short}, has {blocks:.0f} and leaves {idle} of them idle.",
+            taken=taken, short=classify(name).short, blocks=worst["blocks"], idle=idle,
+        ),
         actions=_actions(name, s.maybe(program)),
         change=Change(device=scaled_each(found.event, found.factor)),
         confidence=0.6,
         events=longest(found.event, found.dur),
         rows=tuple({"table": "occupancy_grids", "where": {"name": name}} for name in found.names[:3]),
         numbers={f"{sparse.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def _actions(name: str, told: Program | None) -> tuple[Action, ...]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled, scaled_each
 from stepscope.rules import native
@@ -48,14 +49,14 @@ _TF32 = Action(
 )
 #: By the class that takes most of the time.
 _SUBJECTS: Final = {
-    "gemm": "Matrix multiplications run",
-    "convolution": "Convolutions run",
-    "attention": "Attention runs",
+    "gemm": said("Matrix multiplications run"),
+    "convolution": said("Convolutions run"),
+    "attention": said("Attention runs"),
 }
 #: Vendors whose units multiply fp32 as well, more slowly than 16 bits.
 _WIDE_UNITS: Final = ("rocm", "npu", "xpu")
 #: TF32 is NVIDIA's type, HF32 Ascend's.
-_ROUNDED = " or rounded from it (TF32, HF32)"
+_ROUNDED = said(" or rounded from it (TF32, HF32)")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -68,18 +69,31 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     tf32 = known is not None and known.vendor == "nvidia" and known.matrix.get("tf32", 0) > known.vector.get("fp32", 0)
     taken, beside = per_step(s, found.dur.sum()), per_step(s, found.followers_ns)
     with_them = (
-        f" The {duration(beside)} of pointwise operations and normalisation in fp32 follow in type, and take half."
+        said(
+            " The {beside} of pointwise operations and normalisation in fp32 follow in type, and take half.",
+            beside=duration(beside),
+        )
         if beside
         else ""
     )
     where, after = s(platform), per_step(s, (found.dur * found.factor).sum())
     # Rounded operands do go through these units, at half their rate.
-    how = "in fp32" if where in _WIDE_UNITS else "in fp32 or TF32" if found.rounded else "without tensor cores"
+    how = (
+        said("in fp32")
+        if where in _WIDE_UNITS
+        else said("in fp32 or TF32")
+        if found.rounded
+        else said("without tensor cores")
+    )
     yield Draft(
-        title=f"{_SUBJECTS[found.classes[0]]} {how}",
-        summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
-        f"{duration(taken)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on "
-        f"{tensor_cores(where)} it would be about {duration(after)}.{with_them}",
+        title=said("{what_runs} {how}", what_runs=_SUBJECTS[found.classes[0]], how=how),
+        summary=said(
+            "{of_eligible} of the time of matrix multiplications, attention and convolutions, {taken} per "
+            "step, is in fp32{rounded}; in {dtype} on {tensor_cores} it would be about "
+            "{after}.{with_them}",
+            of_eligible=percent(found.of_eligible), taken=duration(taken), rounded=_ROUNDED if found.rounded else "",
+            dtype=found.dtype, tensor_cores=tensor_cores(where), after=duration(after), with_them=with_them,
+        ),
         actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),
         events=found.longest,
@@ -90,14 +104,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "min_unused": limits["min_unused"],
             "min_share": limits["min_share"],
         },
-    )
+    )  # fmt: skip
 
 
 def _narrower(s: Signals, dtype: str) -> Action:
     if s.maybe(infers):
         long = {"bf16": "bfloat16", "fp16": "float16"}[dtype]
         return Action(
-            f"Load the model in {long}",
+            said("Load the model in {long}", long=long),
             before="model = Model.from_pretrained(name)",
             after=f"model = Model.from_pretrained(name).to(torch.{long})",
             page="amp",

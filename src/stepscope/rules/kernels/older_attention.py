@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -57,15 +58,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Attention runs on FlashAttention-2 kernels on Hopper",
-        summary=f"FlashAttention-2 takes {duration(per_step(s, found.total_ns))} per step "
-        f"({percent(found.share)}); FlashAttention-3, made for Hopper, is at least 1.5 times as fast.",
+        summary=said(
+            "FlashAttention-2 takes {per_step} per step ({share}); FlashAttention-3, made for Hopper, is "
+            "at least 1.5 times as fast.",
+            per_step=duration(per_step(s, found.total_ns)), share=percent(found.share),
+        ),
         actions=(_THIRD, _CUDNN),
         change=Change(device=(Scaled(found.events, _REMAINS),)),
         confidence=0.7,
         events=found.events[:20],
         rows=({"table": "kernel_classes", "where": {"name": "attention"}},),
         numbers={f"{older_attention.name}.share": round(found.share, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.program import Program
@@ -71,16 +72,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     gained = duration(per_step(s, (dur * factor).sum()))
     yield Draft(
         title="Large operators are far below the roofline",
-        summary=f"Operators that take {taken} per step come to less than {percent(limits['max_efficiency'], 0)} of "
-        f"what the device allows; {worst['name']}{operands(worst['shapes'])} to "
-        f"{percent(worst['efficiency'], 0)}. At {_reached(reached)} they would take {gained}.",
+        summary=said(
+            "Operators that take {taken} per step come to less than {max_efficiency} of what the device "
+            "allows; {name}{operands} to {efficiency}. At {reached} they would take {gained}.",
+            taken=taken, max_efficiency=percent(limits["max_efficiency"], 0), name=worst["name"],
+            operands=operands(worst["shapes"]), efficiency=percent(worst["efficiency"], 0), reached=_reached(reached),
+            gained=gained,
+        ),
         actions=_actions(worst["op_class"], s.maybe(program)),
         change=Change(device=scaled_each(found.event[low], factor)),
         confidence=0.5,
         events=longest(found.event[low], dur),
         rows=({"table": "roofline_shapes", "where": {"name": worst["name"], "shapes": worst["shapes"]}},),
         numbers={f"{slow.name}.of_step": round(found.of_step, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 def _actions(op_class: str, told: Program | None) -> tuple[Action, ...]:
@@ -92,7 +97,7 @@ def _actions(op_class: str, told: Program | None) -> tuple[Action, ...]:
 def _reached(shares: NDArray[np.float64]) -> str:
     """`60 %`, `42 to 60 %`."""
     low, high = (percent(float(share), 0) for share in (shares.min(), shares.max()))
-    return high if low == high else f"{low.removesuffix(' %')} to {high}"
+    return high if low == high else said("{low} to {high}", low=low.removesuffix(" %"), high=high)
 
 
 RULE = Rule(

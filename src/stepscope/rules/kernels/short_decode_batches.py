@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.host_advice import LARGER_BATCHES
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -54,15 +55,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Decode passes read all weights for a few tokens",
-        summary=f"{plural(len(rows), 'decode pass', 'decode passes')} of {duration(length // len(rows))} make "
-        f"{tokens:.3g} tokens each, and {percent(share)} of their device time is matrix multiplications, which take as "
-        "long for several times as many tokens.",
+        summary=said(
+            "{passes} of {length} make {tokens:.3g} tokens each, and {share} of their device time is "
+            "matrix multiplications, which take as long for several times as many tokens.",
+            passes=plural(len(rows), "decode pass", "decode passes"), length=duration(length // len(rows)),
+            tokens=tokens, share=percent(share),
+        ),
         actions=LARGER_BATCHES,
         cost_ns=round(_HALF * dense / s(recorded_steps)) if dense else None,
         confidence=0.6,
         rows=({"table": "serving_roles", "where": {"phase": "decode"}},),
         numbers={"tokens per pass": tokens, "GEMM share": share, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

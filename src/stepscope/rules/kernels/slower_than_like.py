@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.kernel_advice import advice
@@ -42,28 +43,31 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     worst, steps = slower[0], s(recorded_steps)
     yield Draft(
         title="A matrix multiplication is slower than others of its size",
-        summary=f"Matrix multiplications of {_sizes(worst)} take {duration(worst.kernel.total_ns // steps)} per step "
-        f"({percent(worst.kernel.share)}) at {quantity(worst.rate, 'FLOP/s')}, where others of about that size reach "
-        f"{quantity(worst.like, 'FLOP/s')}{_against(worst)}.",
+        summary=said(
+            "Matrix multiplications of {sizes} take {total} per step ({share}) at {rate}, where others of "
+            "about that size reach {like}{against}.",
+            sizes=_sizes(worst), total=duration(worst.kernel.total_ns // steps), share=percent(worst.kernel.share),
+            rate=quantity(worst.rate, "FLOP/s"), like=quantity(worst.like, "FLOP/s"), against=_against(worst),
+        ),
         actions=advice("gemm", (worst.kernel.name,), s(program)),
         change=Change(device=tuple(Scaled(one.kernel.events, round(one.factor, 3)) for one in slower)),
         confidence=0.6,
         events=worst.kernel.events[:20],
         rows=({"table": "roofline_shapes", "where": {"shapes": worst.kernel.shapes}},),
         numbers={f"{uneven.name}.saved": round(sum(one.saved for one in slower), 4), **limits},
-    )
+    )  # fmt: skip
 
 
 def _sizes(one: Slower) -> str:
-    batch = f"{one.sizes.batch:,} times " if one.sizes.batch > 1 else ""
-    return f"{batch}{one.sizes.m:,} x {one.sizes.k:,} by {one.sizes.k:,} x {one.sizes.n:,}"
+    batch = said("{batch:,} times ", batch=one.sizes.batch) if one.sizes.batch > 1 else ""
+    return said("{batch}{m:,} x {k:,} by {k:,} x {n:,}", batch=batch, m=one.sizes.m, k=one.sizes.k, n=one.sizes.n)
 
 
 def _against(one: Slower) -> str:
     if one.kernel.efficiency is None:
         return ""
     own, others = (percent(part, 0) for part in (one.kernel.efficiency, one.kernel.efficiency / one.factor))
-    return f": {own} and {others} of what the device allows"
+    return said(": {own} and {others} of what the device allows", own=own, others=others)
 
 
 RULE = Rule(

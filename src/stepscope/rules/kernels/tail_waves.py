@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.kernel_names import classify
@@ -50,16 +51,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     taken = duration(per_step(s, found.dur.sum()))
     yield Draft(
         title="The last wave of GEMMs is nearly empty",
-        summary=f"GEMMs that take {taken} per step are slower than others because their blocks do not fill whole "
-        f"waves; the longest, {classify(found.name).short}, has {found.waves:.1f} waves, with "
-        f"{percent(found.tail, 0)} of their places empty.",
+        summary=said(
+            "GEMMs that take {taken} per step are slower than others because their blocks do not fill "
+            "whole waves; the longest, {short}, has {waves:.1f} waves, with {tail} of their places empty.",
+            taken=taken, short=classify(found.name).short, waves=found.waves, tail=percent(found.tail, 0),
+        ),
         actions=(_WHOLE, _ONE),
         change=Change(device=scaled_each(found.event, found.factor)),
         confidence=0.6,
         events=longest(found.event, found.dur),
         rows=({"table": "occupancy", "where": {"name": found.name}},),
         numbers={f"{tails.name}.saved": round(found.saved, 4), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

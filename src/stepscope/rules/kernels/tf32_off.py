@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
@@ -49,15 +50,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="TF32 is off",
-        summary=f"Matrix multiplications in fp32 take {duration(per_step(s, found.dur.sum()))} per step "
-        f"({percent(found.of_step)}) without tensor cores; as TF32 they would take about "
-        f"{duration(per_step(s, (found.dur * found.factor).sum()))}.",
+        summary=said(
+            "Matrix multiplications in fp32 take {per_step} per step ({of_step}) without tensor cores; as "
+            "TF32 they would take about {per_step_2}.",
+            per_step=duration(per_step(s, found.dur.sum())), of_step=percent(found.of_step),
+            per_step_2=duration(per_step(s, (found.dur * found.factor).sum())),
+        ),
         actions=(_ON,),
         change=Change(device=scaled_each(found.event, found.factor)),
         events=found.longest,
         rows=({"table": "tensor_cores", "where": {"dtype": "fp32"}},),
         numbers={f"{in_tf32.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

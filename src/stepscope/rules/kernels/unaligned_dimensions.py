@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
@@ -59,10 +60,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     alone = np.isnan(found.factor)
     if slower.any() and saved >= limits["min_share"]:
         change = Change(device=scaled_each(found.event[slower], found.factor[slower]))
-        how = f"aligned ones of about their size take {percent(_mean(found, slower), 0)} of that"
+        how = said("aligned ones of about their size take {mean} of that", mean=percent(_mean(found, slower), 0))
         yield _draft(s, limits, found, slower, change, how)
     elif alone.any() and step_share(s, found.dur[alone].sum()) >= limits["min_alone"]:
-        yield _draft(s, limits, found, alone, None, "longer than aligned ones would")
+        yield _draft(s, limits, found, alone, None, said("longer than aligned ones would"))
 
 
 def _mean(found: Unaligned, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
@@ -74,12 +75,19 @@ def _draft(
     change: Change | None, how: str,
 ) -> Draft:  # fmt: skip
     sizes = found.sizes
-    which = f" (for example {sizes.m:,} x {sizes.k:,} by {sizes.k:,} x {sizes.n:,})" if sizes is not None else ""
+    which = (
+        said(" (for example {m:,} x {k:,} by {k:,} x {n:,})", m=sizes.m, k=sizes.k, n=sizes.n)
+        if sizes is not None
+        else ""
+    )
     dur = found.dur[mine]
     return Draft(
         title="Matrix sizes are not aligned",
-        summary=f"Matrix multiplications whose rows are no multiples of {ROW_BYTES} bytes{which} take "
-        f"{duration(per_step(s, dur.sum()))} per step, {how}.",
+        summary=said(
+            "Matrix multiplications whose rows are no multiples of {row_bytes} bytes{which} take "
+            "{per_step} per step, {how}.",
+            row_bytes=ROW_BYTES, which=which, per_step=duration(per_step(s, dur.sum())), how=how,
+        ),
         # In batched GEMMs, as in attention, the unaligned size is not that of a weight.
         actions=(_PAD,) if sizes is None or sizes.batch == 1 else (_TOKENS, _BATCHED),
         change=change,
@@ -87,7 +95,7 @@ def _draft(
         events=longest(found.event[mine], dur),
         rows=({"table": "roofline_shapes", "where": {"op_class": "gemm"}},),
         numbers={f"{unaligned.name}.of_step": round(found.of_step, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.inspecting import about
@@ -53,21 +54,23 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         seen = _seen(one, limits) if one.share >= limits["min_share"] else ""
         if seen:
             yield about(
-                one, "Warps fetch more of the memory than they use", seen, (_COALESCE, _CONTIGUOUS), 0.7, limits
+                one, said("Warps fetch more of the memory than they use"), seen, (_COALESCE, _CONTIGUOUS), 0.7, limits
             )
 
 
 def _seen(one: Inspected, limits: Limits) -> str:
     excessive = one.values.get("excessive_sectors")
     if excessive is not None and excessive >= limits["min_excessive"]:
-        return f"{percent(excessive)} of the sectors that it fetches are more than its data would fill"
+        return said(
+            "{excessive} of the sectors that it fetches are more than its data would fill", excessive=percent(excessive)
+        )
     for what, name in (("loads", "load"), ("stores", "store")):
         used = one.values.get(f"bytes_per_sector_{name}")
         if used is not None and 0 < used <= limits["max_bytes"]:
-            return f"its {what} use {used:.1f} of the 32 bytes of each sector"
+            return said("its {what} use {used:.1f} of the 32 bytes of each sector", what=what, used=used)
         sectors = one.values.get(f"sectors_per_{name}")
         if sectors is not None and sectors > limits["max_sectors"]:
-            return f"its {what} take {sectors:.1f} sectors per request"
+            return said("its {what} take {sectors:.1f} sectors per request", what=what, sectors=sectors)
     return ""
 
 

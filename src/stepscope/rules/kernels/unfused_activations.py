@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -56,7 +57,9 @@ _GATE = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
     second = _GATE if s(platform) == "npu" else _COMPILE
-    yield from fused(s, limits, activations, ("An activation is not fused", "an activation"), (_TORCH, second))
+    yield from fused(
+        s, limits, activations, (said("An activation is not fused"), said("an activation")), (_TORCH, second)
+    )
 
 
 RULE = Rule("KRN010", "unfused-activations", thresholds=(MIN_SHARE,), check=check)

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -61,7 +62,7 @@ _LIBRARY = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
     first = _NPU if s(platform) == "npu" else _SDPA
-    yield from fused(s, limits, unfused, ("Attention is not fused", "attention"), (first, _LIBRARY))
+    yield from fused(s, limits, unfused, (said("Attention is not fused"), "attention"), (first, _LIBRARY))
 
 
 RULE = Rule("KRN008", "unfused-attention", thresholds=(MIN_SHARE,), check=check)

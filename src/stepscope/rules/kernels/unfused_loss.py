@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -41,7 +42,7 @@ _LOSS = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
-    yield from fused(s, limits, losses, ("The loss is not fused", "the loss"), (_LOSS,))
+    yield from fused(s, limits, losses, (said("The loss is not fused"), said("the loss")), (_LOSS,))
 
 
 RULE = Rule("KRN012", "unfused-loss", thresholds=(MIN_SHARE,), check=check)

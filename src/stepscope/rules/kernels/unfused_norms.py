@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -56,7 +57,7 @@ _NPU = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
     actions = (_NPU,) if s(platform) == "npu" else (_TORCH, _COMPILE)
-    yield from fused(s, limits, norms, ("Normalisation is not fused", "a normalisation"), actions)
+    yield from fused(s, limits, norms, (said("Normalisation is not fused"), "a normalisation"), actions)
 
 
 RULE = Rule("KRN009", "unfused-norms", thresholds=(MIN_SHARE,), check=check)

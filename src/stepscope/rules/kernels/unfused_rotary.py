@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -59,7 +60,7 @@ _NPU = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
     actions = {"npu": (_NPU,), "cuda": (_TORCH, _LIBRARY), "rocm": (_TORCH, _LIBRARY)}.get(s(platform), (_TORCH,))
-    yield from fused(s, limits, rotary, ("Rotary embedding is not fused", "a rotary embedding"), actions)
+    yield from fused(s, limits, rotary, (said("Rotary embedding is not fused"), said("a rotary embedding")), actions)
 
 
 RULE = Rule("KRN011", "unfused-rotary", thresholds=(MIN_SHARE,), check=check)

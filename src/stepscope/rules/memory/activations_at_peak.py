@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.memory.remedies import CHECKPOINT, LESS
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -40,14 +41,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Activations make up most of the peak",
-        summary=f"The peak of {quantity(found.used, 'bytes')}: {found.by_purpose()}. Most at {found.by_line()}. "
-        f"Computing activations again in the backward pass would save up to {quantity(share * found.used, 'bytes')} "
-        f"({percent(share)}).",
+        summary=said(
+            "The peak of {used}: {by_purpose}. Most at {by_line}. Computing activations again in the "
+            "backward pass would save up to {share} ({share_share}).",
+            used=quantity(found.used, "bytes"), by_purpose=found.by_purpose(), by_line=found.by_line(),
+            share=quantity(share * found.used, "bytes"), share_share=percent(share),
+        ),
         actions=(CHECKPOINT, LESS),
         confidence=0.6,
         rows=({"table": "memory_peak_stacks", "where": {"by": "line"}},),
         numbers={"activations": round(share, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

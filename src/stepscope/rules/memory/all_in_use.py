@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.memory.remedies import SHARD
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -41,16 +42,23 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     lines = found.by_line()
     yield Draft(
         title="Live tensors fill the allocator's memory",
-        summary=f"{quantity(row['active_bytes'], 'bytes')} of the {quantity(row['reserved_bytes'], 'bytes')} that the "
-        f"allocator holds ({percent(share)}) are in use: {found.by_purpose()}"
-        + (f"; {lines}" if lines else "")
-        + f". Only {quantity(row['inactive_bytes'], 'bytes')} are cached. The snapshot has no history: what came "
-        "before, and whether a request failed, is not recorded.",
+        summary=said(
+            "{active_bytes} of the {reserved_bytes} that the allocator holds ({share}) are in use: {by_purpose}",
+            active_bytes=quantity(row["active_bytes"], "bytes"),
+            reserved_bytes=quantity(row["reserved_bytes"], "bytes"), share=percent(share),
+            by_purpose=found.by_purpose(),
+        )
+        + (said("; {lines}", lines=lines) if lines else "")
+        + said(
+            ". Only {inactive_bytes} are cached. The snapshot has no history: what came before, and "
+            "whether a request failed, is not recorded.",
+            inactive_bytes=quantity(row["inactive_bytes"], "bytes"),
+        ),
         actions=(SHARD,),
         confidence=0.7,
         rows=({"table": "memory_snapshot", "where": {"device": row["device"]}},),
         numbers={"share": round(share, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

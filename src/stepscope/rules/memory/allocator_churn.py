@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled
@@ -78,28 +79,35 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             per_step = int(found.dur.sum()) // max(calls.steps.size - 1, 1)
             yield Draft(
                 title="Device memory is freed and reallocated in every step",
-                summary=f"{found.event.size / max(calls.steps.size - 1, 1):,.0f} calls per step take memory from the "
-                f"driver or give it back; they take {duration(per_step)} ({percent(share)}) of it on the host.",
+                summary=said(
+                    "{size:,.0f} calls per step take memory from the driver or give it back; they take {per_step} "
+                    "({share}) of it on the host.",
+                    size=found.event.size / max(calls.steps.size - 1, 1), per_step=duration(per_step),
+                    share=percent(share),
+                ),
                 actions=(grow, _LOWER),
                 change=Change(host=(Scaled(calls.event, 0.0),), unblocked=calls.event[calls.free]),
                 events=found.event[:20],
                 rows=({"table": "memory_churn", "where": {"step": None}},),
                 numbers={driver_share.name: share, "recurrence": calls.recurrence, "min_share": limits["min_share"]},
-            )
+            )  # fmt: skip
     collected = [row for row in s.maybe(flushes) or () if row["cause"] == "garbage_collection"]
     if history is not None and history["taken_again"] >= limits["min_again"] and len(collected) >= limits["min_times"]:
         given = sum(row["segments"] for row in collected)
         yield Draft(
             title="The allocator's garbage collection frees segments that are allocated again",
-            summary=f"{len(collected):,} times garbage_collection_threshold made the allocator give segments back, "
-            f"{given:,} in all; {history['taken_again']:,} of {history['taken']:,} segments were taken although one of "
-            "their size had been given back before.",
+            summary=said(
+                "{collected:,} times garbage_collection_threshold made the allocator give segments back, "
+                "{given:,} in all; {taken_again:,} of {taken:,} segments were taken although one of their "
+                "size had been given back before.",
+                collected=len(collected), given=given, taken_again=history["taken_again"], taken=history["taken"],
+            ),
             actions=(_THRESHOLD, grow),
             cost_ns=cost_ns(s, sum(row["dur"] for row in collected)),
             rows=({"table": "cache_flushes", "where": {"cause": "garbage_collection"}},),
             numbers={"times": len(collected), "taken_again": history["taken_again"], **limits},
             key="snapshot",
-        )
+        )  # fmt: skip
 
 
 def _without_steps(s: Signals, grow: Action, limits: Limits) -> Iterator[Draft]:
@@ -112,14 +120,17 @@ def _without_steps(s: Signals, grow: Action, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Device memory is given back and allocated again all the time",
-        summary=f"{found.event.size:,} calls take memory from the driver or give it back while the device is in use; "
-        f"they take {duration(total)} ({percent(share)} of the time) on the host.",
+        summary=said(
+            "{size:,} calls take memory from the driver or give it back while the device is in use; they "
+            "take {total} ({share} of the time) on the host.",
+            size=found.event.size, total=duration(total), share=percent(share),
+        ),
         actions=(grow, _LOWER),
         change=Change(host=(Scaled(found.event, 0.0),), unblocked=found.event[found.free]),
         events=found.event[:20],
         rows=({"table": "memory_churn", "where": {"step": None}},),
         numbers={"share": round(share, 4), "recurrence": found.recurrence, "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

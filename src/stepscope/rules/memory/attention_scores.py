@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.memory.remedies import CHECKPOINT, FUSED, HALF
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -40,17 +41,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     slow = s(math_attention)
     lines = ", ".join(line.text for line in found.lines[:3])
-    how = " scaled_dot_product_attention ran as separate GEMMs and softmax." if slow else ""
+    how = said(" scaled_dot_product_attention ran as separate GEMMs and softmax.") if slow else ""
     yield Draft(
         title="Score matrices of attention make up much of the peak",
-        summary=f"{quantity(found.bytes, 'bytes')} of the {quantity(found.peak, 'bytes')} at the peak "
-        f"({percent(found.bytes / found.peak)}) are score matrices of attention's softmax and GEMMs: {lines}. Without "
-        f"them the peak is {quantity(found.without, 'bytes')}.{how}",
+        summary=said(
+            "{bytes} of the {peak} at the peak ({share}) are score matrices of attention's softmax and "
+            "GEMMs: {lines}. Without them the peak is {without}.{how}",
+            bytes=quantity(found.bytes, "bytes"), peak=quantity(found.peak, "bytes"),
+            share=percent(found.bytes / found.peak), lines=lines, without=quantity(found.without, "bytes"), how=how,
+        ),
         actions=(HALF if slow else FUSED, *((CHECKPOINT,) if s.maybe(trains) else ())),
         confidence=0.9,
         rows=({"table": "memory_peak_stacks", "where": {"by": "line"}},),
         numbers={"bytes": found.bytes, "without": found.without, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

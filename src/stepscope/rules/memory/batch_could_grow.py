@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -54,13 +55,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="The batch could be larger",
-        summary=f"At most {quantity(peak.used, 'bytes')} ({percent(used)}) of the device's memory are in use, and for "
-        f"{percent(idle)} of the step the device waits for the host to launch work.",
+        summary=said(
+            "At most {used} ({share}) of the device's memory are in use, and for {idle} of the step the "
+            "device waits for the host to launch work.",
+            used=quantity(peak.used, "bytes"), share=percent(used), idle=percent(idle),
+        ),
         actions=(_GROW, _MORE_AT_ONCE),
         confidence=0.5,
         rows=({"table": "memory_peaks", "where": {"device": peak.device}},),
         numbers={used_share.name: used, waiting_for_host_share.name: idle, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.places import operator_within, short_place, source_line
 from stepscope.rules.finding import Action
@@ -54,18 +55,37 @@ def check(s: Signals, _: Limits) -> Iterator[Draft]:
         return
     worst = max(retries, key=lambda row: (row["requested_bytes"] or 0, -row["ts"]))
     spent, length = sum(row["dur"] for row in retries), s.maybe(history_ns)
-    times = "" if len(retries) == 1 else f", {len(retries):,} times in all"
-    price = f"; that took {duration(spent)} of {duration(length)} ({percent(spent / length)})" if length else ""
+    times = "" if len(retries) == 1 else said(", {retries:,} times in all", retries=len(retries))
+    price = (
+        said(
+            "; that took {spent} of {length} ({share})",
+            spent=duration(spent), length=duration(length), share=percent(spent / length),
+        )
+        if length
+        else ""
+    )  # fmt: skip
     operator = operator_within(worst["frames"])
-    inside = f", in {operator}," if operator else ""
+    inside = said(", in {operator},", operator=operator) if operator else ""
     held = s.maybe(makeup)
-    peak = f" The peak of {quantity(held.used, 'bytes')}: {held.by_line()}." if held is not None else ""
+    peak = (
+        said(" The peak of {used}: {by_line}.", used=quantity(held.used, "bytes"), by_line=held.by_line())
+        if held is not None
+        else ""
+    )
     take = (s.maybe(driver_names) or _CUDA)[0]
     yield Draft(
-        title=f"{take} failed and the cache was flushed, at {source_line(worst['place'])}",
-        summary=f"{short_place(worst['place'])}{inside} asked for {quantity(worst['requested_bytes'], 'bytes')} that "
-        f"the device did not have: the allocator flushed its cache, {worst['segments']:,} segments of "
-        f"{quantity(worst['bytes'], 'bytes')}, for the retry{times}{price}.{peak}",
+        title=said(
+            "{take} failed and the cache was flushed, at {source_line}",
+            take=take, source_line=source_line(worst["place"]),
+        ),
+        summary=said(
+            "{short_place}{inside} asked for {requested_bytes} that the device did not have: the "
+            "allocator flushed its cache, {segments:,} segments of {bytes}, for the "
+            "retry{times}{price}.{peak}",
+            short_place=short_place(worst["place"]), inside=inside,
+            requested_bytes=quantity(worst["requested_bytes"], "bytes"), segments=worst["segments"],
+            bytes=quantity(worst["bytes"], "bytes"), times=times, price=price, peak=peak,
+        ),
         actions=(_LOWER, *layout_actions(s)[:1]),
         # Where an allocation failed for good in the end, that is what matters.
         cost_ns=None if s.maybe(failures) else cost_ns(s, spent),
@@ -73,7 +93,7 @@ def check(s: Signals, _: Limits) -> Iterator[Draft]:
         always=True,
         rows=({"table": "cache_flushes", "where": {"cause": "retry"}},),
         numbers={"times": len(retries), "requested": worst["requested_bytes"] or 0},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule("MEM011", "cache-flushed", check=check, symptom_of=("MEM010",))

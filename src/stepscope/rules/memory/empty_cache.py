@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.places import source_line
@@ -79,13 +80,23 @@ def _in_history(s: Signals, found: tuple[Emptying, ...], limits: Limits) -> Iter
         spent = None
         if one.free_ns is not None:
             spent = one.free_ns * (one.segments + min(one.taken, one.segments)) // one.segments
-        price = "" if spent is None else f", about {duration(spent)} of {duration(s(history_ns))} in all"
+        price = (
+            ""
+            if spent is None
+            else said(", about {spent} of {history} in all", spent=duration(spent), history=duration(s(history_ns)))
+        )
         take, give = s.maybe(driver_names) or _CUDA
         yield Draft(
-            title=f"The allocator's cache is emptied again and again, at {source_line(one.place)}",
-            summary=f"{one.times:,} times `empty_cache()` gave back {quantity(one.bytes // one.times, 'bytes')} in "
-            f"{one.segments // one.times:,} segments, and {one.taken:,} segments were allocated again: "
-            f"{one.segments:,} {give} and as many {take}{price}. The peak is no lower for it.",
+            title=said(
+                "The allocator's cache is emptied again and again, at {source_line}", source_line=source_line(one.place)
+            ),
+            summary=said(
+                "{times:,} times `empty_cache()` gave back {bytes} in {segments:,} segments, and {taken:,} "
+                "segments were allocated again: {segments_2:,} {give} and as many {take}{price}. The peak is "
+                "no lower for it.",
+                times=one.times, bytes=quantity(one.bytes // one.times, "bytes"), segments=one.segments // one.times,
+                taken=one.taken, segments_2=one.segments, give=give, take=take, price=price,
+            ),
             actions=(_REMOVE["npu" if "NPU" in s(variable) else "cuda"],),
             cost_ns=None if spent is None else cost_ns(s, spent),
             confidence=0.95,
@@ -93,7 +104,7 @@ def _in_history(s: Signals, found: tuple[Emptying, ...], limits: Limits) -> Iter
             rows=({"table": "cache_flushes", "where": {"place": one.place}},),
             numbers={"times": one.times, "segments": one.segments, **limits},
             key=one.place,
-        )
+        )  # fmt: skip
 
 
 def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -108,16 +119,19 @@ def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
     steps = max(every.steps.size - 1, 1)
     yield Draft(
         title="The allocator's cache is emptied in every step",
-        summary=f"Memory is given back {often(frees.steady.event.size / steps)} where no operator asks for any, and "
-        f"allocated again {often(taken.event.size / steps)}; that takes "
-        f"{duration(int(every.steady.dur.sum()) // steps)} ({percent(share)} of the step) on the host.",
+        summary=said(
+            "Memory is given back {often} where no operator asks for any, and allocated again {often_2}; "
+            "that takes {dur} ({share} of the step) on the host.",
+            often=often(frees.steady.event.size / steps), often_2=often(taken.event.size / steps),
+            dur=duration(int(every.steady.dur.sum()) // steps), share=percent(share),
+        ),
         actions=(_REMOVE["npu" if s(platform) == "npu" else "cuda"],),
         change=Change(host=(Scaled(every.event, 0.0),), unblocked=every.event[every.free]),
         confidence=1.0 if told else 0.9,
         events=frees.event[:20],
         rows=({"table": "memory_churn", "where": {"step": None}},),
         numbers={driver_share.name: share, "recurrence": frees.recurrence, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

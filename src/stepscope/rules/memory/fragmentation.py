@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.memory.remedies import layout_actions
@@ -55,9 +56,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if torn:
         yield Draft(
             title="Memory is too fragmented for an allocation",
-            summary=f"An allocation of {quantity(torn[0]['requested_bytes'], 'bytes')} failed with "
-            f"{quantity(torn[0]['free_bytes'], 'bytes')} free in the allocator's segments: the largest free block was "
-            f"{quantity(torn[0]['largest_free_bytes'], 'bytes')}.",
+            summary=said(
+                "An allocation of {requested_bytes} failed with {free_bytes} free in the allocator's "
+                "segments: the largest free block was {largest_free_bytes}.",
+                requested_bytes=quantity(torn[0]["requested_bytes"], "bytes"),
+                free_bytes=quantity(torn[0]["free_bytes"], "bytes"),
+                largest_free_bytes=quantity(torn[0]["largest_free_bytes"], "bytes"),
+            ),
             actions=layout_actions(s),
             rows=({"table": "out_of_memory", "where": {"ts": torn[0]["ts"]}},),
             numbers={"failed": len(torn)},
@@ -70,17 +75,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     stranded = held.free - held.releasable
     if stranded < max(limits["min_share"] * held.reserved, limits["min_bytes"]):
         return
-    when = "when it held most" if s.maybe(trains) is not None else "at the moment of the snapshot"
+    when = said("when it held most") if s.maybe(trains) is not None else said("at the moment of the snapshot")
     yield Draft(
         title="Free memory is fragmented and can't be returned",
-        summary=f"{quantity(stranded, 'bytes')} ({percent(stranded / held.reserved)} of what the allocator holds "
-        f"{when}) are free, but in segments that are partly in use; the largest free block has "
-        f"{quantity(held.largest, 'bytes')}.",
+        summary=said(
+            "{stranded} ({share} of what the allocator holds {when}) are free, but in segments that are "
+            "partly in use; the largest free block has {largest}.",
+            stranded=quantity(stranded, "bytes"), share=percent(stranded / held.reserved), when=when,
+            largest=quantity(held.largest, "bytes"),
+        ),
         actions=layout_actions(s),
         confidence=0.8 if s.maybe(trains) is not None else 0.5,
         rows=({"table": "memory_snapshot", "where": {"device": row["device"]}},),
         numbers={"stranded": stranded, "share": round(stranded / held.reserved, 4), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

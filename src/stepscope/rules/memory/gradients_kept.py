@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -46,8 +47,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Gradients are zeroed instead of released",
-        summary=f"`zero_grad` zeroes tensors with {per_step:,.0f} operators per step; the gradients stay allocated "
-        "through the next forward pass.",
+        summary=said(
+            "`zero_grad` zeroes tensors with {per_step:,.0f} operators per step; the gradients stay "
+            "allocated through the next forward pass.",
+            per_step=per_step,
+        ),
         actions=(_NONE,),
         change=Change(device=(Scaled(found.kernels, 0.0),), host=(Scaled(found.operators, 0.0),)),
         events=found.operators[:20],

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action, Fate
@@ -64,8 +65,9 @@ _OUTPUTS = Action(
     needs=("infers",),
 )
 #: What grows on purpose while an answer is written.
-_CACHES = (
-    " Where it generates tokens, the cache of keys and values grows so, on purpose, until an answer ends: it is a leak "
+_CACHES = said(
+    " Where it generates tokens, the cache of keys and values grows so, on purpose, until an answer ends: "
+    "it is a leak "
     "only if memory stays in use after that."
 )
 _HOLDER = Action(
@@ -99,66 +101,83 @@ def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
         worst = max(stacks, key=lambda row: row["bytes_per_step"] or 0)
         yield Draft(
             title="Memory in use grows with every step",
-            summary=f"{worst['place']} leaves {quantity(worst['bytes_per_step'], 'bytes')} behind in each step, "
-            f"{quantity(worst['bytes'], 'bytes')} so far.",
+            summary=said(
+                "{place} leaves {bytes_per_step} behind in each step, {bytes} so far.",
+                place=worst["place"], bytes_per_step=quantity(worst["bytes_per_step"], "bytes"),
+                bytes=quantity(worst["bytes"], "bytes"),
+            ),
             actions=(_DETACH, _OUTPUTS),
             fate=_fate(s, worst["bytes_per_step"] or 0, limits),
             rows=({"table": "memory_unreturned", "where": {"stack": worst["stack"]}},),
             numbers={"bytes per step": worst["bytes_per_step"] or 0, **limits},
-        )
+        )  # fmt: skip
         return
     for one in levels or ():
         if _rises(one, limits):
             per_step = int(one.increases.mean())
             yield Draft(
                 title="Memory in use grows with every step",
-                summary=f"Each step leaves {quantity(per_step, 'bytes')} more in use than the one before it; "
-                f"{quantity(int(one.levels[-1] - one.levels[0]), 'bytes')} over {one.levels.size} steps.",
+                summary=said(
+                    "Each step leaves {per_step} more in use than the one before it; {levels} over {size} steps.",
+                    per_step=quantity(per_step, "bytes"),
+                    levels=quantity(int(one.levels[-1] - one.levels[0]), "bytes"), size=one.levels.size,
+                ),
                 actions=(_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
                 fate=_fate(s, per_step, limits),
                 rows=({"table": "memory_timeline", "where": {"device": one.device}},),
                 numbers={"bytes per step": per_step, "steps": one.levels.size, **limits},
-            )
+            )  # fmt: skip
             return
     one_stack = s.maybe(rising)
     if one_stack is not None and one_stack.per_round >= limits["min_bytes"]:
         yield Draft(
             title="Memory in use rises from round to round",
-            summary=f"{one_stack.place} leaves {quantity(one_stack.per_round, 'bytes')} behind each time that memory "
-            f"in use has risen and fallen again, {one_stack.rounds} times in a row. No steps are marked: if these are "
-            "steps of one loop, it never comes back.",
+            summary=said(
+                "{place} leaves {per_round} behind each time that memory in use has risen and fallen again, "
+                "{rounds} times in a row. No steps are marked: if these are steps of one loop, it never comes "
+                "back.",
+                place=one_stack.place, per_round=quantity(one_stack.per_round, "bytes"), rounds=one_stack.rounds,
+            ),
             actions=(_DETACH, _OUTPUTS),
             confidence=0.6,
             rows=({"table": "memory_unreturned", "where": {"stack": one_stack.stack}},),
             numbers={"bytes per round": one_stack.per_round, "rounds": one_stack.rounds, **limits},
-        )
+        )  # fmt: skip
         return
     blocks = s.maybe(kept_again)
     if blocks is not None and blocks.each >= limits["min_bytes"]:
         yield Draft(
             title="Blocks of one line are never freed",
-            summary=f"{blocks.place} allocates {quantity(blocks.each, 'bytes')} again and again, {blocks.count:,} "
-            f"times in the history, and none is ever freed: {quantity(blocks.bytes, 'bytes')} at its end. No steps are "
-            "marked: if these are rounds of one loop, memory in use grows with each.",
+            summary=said(
+                "{place} allocates {each} again and again, {count:,} times in the history, and none is ever "
+                "freed: {bytes} at its end. No steps are marked: if these are rounds of one loop, memory in "
+                "use grows with each.",
+                place=blocks.place, each=quantity(blocks.each, "bytes"), count=blocks.count,
+                bytes=quantity(blocks.bytes, "bytes"),
+            ),
             actions=(_DETACH, _OUTPUTS, _HOLDER),
             confidence=0.7,
             rows=({"table": "memory_unreturned", "where": {"stack": blocks.stack}},),
             numbers={"bytes": blocks.bytes, "count": blocks.count, **limits},
-        )
+        )  # fmt: skip
         return
     if calls is not None and s.maybe(same_sizes) is None:
         taken = calls.steady
         if calls.steps.size - 1 >= limits["min_steps"] and calls.recurrence == 1.0 and not calls.free.any():
             yield Draft(
                 title="Memory in use grows with every step",
-                summary=f"In each of {calls.steps.size - 1} steps after the first the allocator takes memory from the "
-                f"driver ({taken.event.size} times in all), and never gives any back.",
+                summary=said(
+                    "In each of {size} steps after the first the allocator takes memory from the "
+                    "driver ({size_2} "
+                    "times in all), and never gives any back.",
+                    size=calls.steps.size - 1, size_2=taken.event.size,
+                ),
                 actions=(_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
                 confidence=0.5,
                 events=taken.event[:20],
                 rows=({"table": "memory_churn", "where": {"step": None}},),
                 numbers={"calls": taken.event.size, **limits},
-            )
+            )  # fmt: skip
 
 
 def _who(module: str) -> Action:

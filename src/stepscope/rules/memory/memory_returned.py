@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules import native
 from stepscope.rules.finding import Action
@@ -73,11 +74,19 @@ def _taken(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Taking memory from the driver takes much of the time",
-        summary=f"{plural(found.events.size, f'call of {found.name}', f'calls of {found.name}')} "
-        f"{'takes' if found.events.size == 1 else 'take'} {duration(found.total_ns)} of the "
-        f"{duration(found.recorded_ns)} recorded ({percent(share)}), the longest {duration(found.longest_ns)}. A first "
-        "batch takes its memory so, and later ones have it from the allocator; whether this is the first is not "
-        "recorded.",
+        summary=said(
+            "{size} {en_takes} {total} of the {recorded} recorded ({share}), the longest {longest}. A "
+            "first batch takes its memory so, and later ones have it from the allocator; whether this is "
+            "the first is not recorded.",
+            size=plural(
+                found.events.size, said("call of {name}", name=found.name), said("calls of {name}", name=found.name)
+            ),
+            en_takes="takes" if found.events.size == 1 else "take",
+            total=duration(found.total_ns),
+            recorded=duration(found.recorded_ns),
+            share=percent(share),
+            longest=duration(found.longest_ns),
+        ),
         actions=(_WARM, _COUNT),
         taken_ns=found.total_ns,
         placed_as_ns=found.total_ns,
@@ -97,17 +106,31 @@ def _given_back(s: Signals, limits: Limits) -> Iterator[Draft]:
     used = s.maybe(used_share)
     full = used is not None and used >= _FULL
     why = (
-        f"At the peak {percent(used or 0.0)} of the device's memory are in use: it may be that a request found no "
-        "room, so that the allocator gave its cache back and asked again."
+        said(
+            "At the peak {used} of the device's memory are in use: it may be that a request found no "
+            "room, so that the allocator gave its cache back and asked again.",
+            used=percent(used or 0.0),
+        )
         if full
-        else "A request found no room, or the program empties the cache, or a library gives back its own: "
-        "which of these is not recorded."
+        else said(
+            "A request found no room, or the program empties the cache, or a library gives back its own: "
+            "which of these is not recorded."
+        )
     )
     yield Draft(
         title="Giving memory back takes much of the time",
-        summary=f"{plural(found.events.size, f'call of {found.name}', f'calls of {found.name}')} "
-        f"{'takes' if found.events.size == 1 else 'take'} {duration(found.total_ns)} of the "
-        f"{duration(found.recorded_ns)} recorded ({percent(share)}), the longest {duration(found.longest_ns)}. {why}",
+        summary=said(
+            "{size} {en_takes} {total} of the {recorded} recorded ({share}), the longest {longest}. {why}",
+            size=plural(
+                found.events.size, said("call of {name}", name=found.name), said("calls of {name}", name=found.name)
+            ),
+            en_takes="takes" if found.events.size == 1 else "take",
+            total=duration(found.total_ns),
+            recorded=duration(found.recorded_ns),
+            share=percent(share),
+            longest=duration(found.longest_ns),
+            why=why,
+        ),
         actions=(_COUNT, *layout_actions(s)[:1], _DELETE) if full else (_COUNT, *layout_actions(s)[:1]),
         taken_ns=found.total_ns,
         placed_as_ns=found.total_ns,

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -55,18 +56,21 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if saved < limits["min_saved"] * found.peak:
         return
     rest = s.maybe(makeup)
-    among = f" The whole: {rest.by_purpose()}." if rest is not None else ""
+    among = said(" The whole: {by_purpose}.", by_purpose=rest.by_purpose()) if rest is not None else ""
     yield Draft(
         title="Short-lived temporaries set the peak",
-        summary=f"{quantity(found.bytes, 'bytes')} of the {quantity(found.peak, 'bytes')} at the peak "
-        f"({percent(found.bytes / found.peak)}) live for a few operators only: "
-        f"{', '.join(line.text for line in found.lines[:5])}. Without any of them the peak is "
-        f"{quantity(found.without, 'bytes')}.{among}",
+        summary=said(
+            "{bytes} of the {peak} at the peak ({share}) live for a few operators only: {lines}. Without "
+            "any of them the peak is {without}.{among}",
+            bytes=quantity(found.bytes, "bytes"), peak=quantity(found.peak, "bytes"),
+            share=percent(found.bytes / found.peak), lines=", ".join(line.text for line in found.lines[:5]),
+            without=quantity(found.without, "bytes"), among=among,
+        ),
         actions=(_IN_PLACE, _CHUNKS),
         confidence=0.8,
         rows=({"table": "memory_spikes", "where": {"device": rest.device if rest is not None else 0}},),
         numbers={"bytes": found.bytes, "without": found.without, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
@@ -71,11 +72,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     peak = s(fullest)
     yield Draft(
         title="The device's memory is nearly full",
-        summary=f"At the peak {quantity(peak.used, 'bytes')} are in use, {percent(share)} of what the device has.",
+        summary=said(
+            "At the peak {used} are in use, {share} of what the device has.",
+            used=quantity(peak.used, "bytes"), share=percent(share),
+        ),
         actions=(_CHECKPOINT, _SHARD) if s.maybe(trains) is not False else (_LESS, _SHARD_MODEL),
         rows=({"table": "memory_peaks", "where": {"device": peak.device}},),
         numbers={used_share.name: share, "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -49,15 +50,21 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     used = s.maybe(used_share)
     if used is not None and used > limits["max_used"]:
         return
-    room = "whether memory has room to keep them is not recorded"
+    room = said("whether memory has room to keep them is not recorded")
     if used is not None:
         peak = s(fullest)
-        room = f"at most {quantity(peak.used, 'bytes')} ({percent(used)}) of the device's memory are in use"
+        room = said(
+            "at most {used} ({share}) of the device's memory are in use",
+            used=quantity(peak.used, "bytes"), share=percent(used),
+        )  # fmt: skip
     known = used is not None and not s(fullest).bound
     yield Draft(
         title="Activations are computed again in the backward pass",
-        summary=f"Activation checkpointing runs kernels of the forward pass again for {duration(s(recomputed_ns))} of "
-        f"each step ({percent(share)}); {room}.",
+        summary=said(
+            "Activation checkpointing runs kernels of the forward pass again for {recomputed} of each "
+            "step ({share}); {room}.",
+            recomputed=duration(s(recomputed_ns)), share=percent(share), room=room,
+        ),
         actions=(_FEWER,),
         change=Change(device=(Scaled(s(recomputing), 0.0),)) if known else None,
         taken_ns=None if known else s(recomputed_ns),
@@ -65,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=s(recomputing)[:20],
         rows=({"table": "phases", "where": {"phase": "recomputation"}},),
         numbers={recomputed_share.name: share, **({used_share.name: used} if used is not None else {}), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

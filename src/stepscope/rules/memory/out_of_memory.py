@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import quantity
 from stepscope.model.places import operator_within, short_place, source_line
 from stepscope.rules.finding import Action
@@ -36,11 +37,11 @@ from stepscope.signals.snapshots.peak_makeup import OLD, Makeup, failed_makeups
 from stepscope.signals.snapshots.peak_parts import math_attention, scores
 
 _REASONS: Final = {
-    "shortage": "this process had used the memory up",
-    "fragmentation": "enough was free, but not in one block",
-    "limit": "the device had enough free: a limit of the process or the driver stopped it",
-    "another process": "another process holds the rest of the device",
-    "unknown": "what was asked for is not recorded",
+    "shortage": said("this process had used the memory up"),
+    "fragmentation": said("enough was free, but not in one block"),
+    "limit": said("the device had enough free: a limit of the process or the driver stopped it"),
+    "another process": said("another process holds the rest of the device"),
+    "unknown": said("what was asked for is not recorded"),
 }
 
 
@@ -51,43 +52,59 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     first = min(failed, key=lambda row: row["ts"])
     makeup = (s.maybe(failed_makeups) or {}).get(first["device"])
-    place = "" if first["place"] == "unknown" else f" at {source_line(first['place'])}"
+    place = "" if first["place"] == "unknown" else said(" at {source_line}", source_line=source_line(first["place"]))
     asked = first["requested_bytes"]
-    more = f"; {len(failed)} requests failed in all" if len(failed) > 1 else ""
+    more = said("; {failed} requests failed in all", failed=len(failed)) if len(failed) > 1 else ""
     yield Draft(
-        title=f"Out of memory{place}" + (f": {quantity(asked, 'bytes')} asked for" if asked is not None else ""),
-        summary=f"{_asking(first)}{_amounts(first)}: {_REASONS[first['verdict']]}{more}.{_holders(makeup)}",
+        title=said("Out of memory{place}", place=place)
+        + (said(": {asked} asked for", asked=quantity(asked, "bytes")) if asked is not None else ""),
+        summary=said(
+            "{asking}{amounts}: {reason}{more}.{holders}",
+            asking=_asking(first), amounts=_amounts(first), reason=_REASONS[first["verdict"]], more=more,
+            holders=_holders(makeup),
+        ),
         actions=tuple(_actions(s, first["verdict"], makeup, limits)),
         confidence=1.0,
         fate="failed",
         rows=({"table": "out_of_memory", "where": {"ts": first["ts"]}},),
         numbers={"failed": len(failed), "verdict": first["verdict"], **limits},
-    )
+    )  # fmt: skip
 
 
 def _asking(row: Mapping[str, Any]) -> str:
     """What asked, as far as the stack tells."""
     operator = operator_within(row["frames"])
-    return f"Asked for by {operator}, {short_place(row['place'])}. " if operator else ""
+    return (
+        said("Asked for by {operator}, {short_place}. ", operator=operator, short_place=short_place(row["place"]))
+        if operator
+        else ""
+    )
 
 
 def _amounts(row: Mapping[str, Any]) -> str:
     free = row["device_free_bytes"]
-    told = [] if free is None else [f"{quantity(free, 'bytes')} were free on the device"]
+    told = [] if free is None else [said("{free} were free on the device", free=quantity(free, "bytes"))]
     told += [
-        f"{quantity(row['used_bytes'], 'bytes')} of the {quantity(row['reserved_bytes'], 'bytes')} that the "
-        "allocator held were in use",
-        f"{quantity(row['free_bytes'], 'bytes')} cached, the largest free block "
-        f"{quantity(row['largest_free_bytes'], 'bytes')}",
-    ]
-    return ", ".join(told)
+        said(
+            "{used_bytes} of the {reserved_bytes} that the allocator held were in use",
+            used_bytes=quantity(row["used_bytes"], "bytes"), reserved_bytes=quantity(row["reserved_bytes"], "bytes"),
+        ),
+        said(
+            "{free_bytes} cached, the largest free block {largest_free_bytes}",
+            free_bytes=quantity(row["free_bytes"], "bytes"),
+            largest_free_bytes=quantity(row["largest_free_bytes"], "bytes"),
+        ),
+    ]  # fmt: skip
+    return listing(told)
 
 
 def _holders(makeup: Makeup | None) -> str:
     if makeup is None or not makeup.used:
         return ""
     lines = makeup.by_line()
-    return f" In use: {makeup.by_purpose()}" + (f"; most at {lines}" if lines else "") + "."
+    if lines:
+        return said(" In use: {by_purpose}; most at {lines}.", by_purpose=makeup.by_purpose(), lines=lines)
+    return said(" In use: {by_purpose}.", by_purpose=makeup.by_purpose())
 
 
 def _actions(s: Signals, verdict: str, makeup: Makeup | None, limits: Limits) -> Iterator[Action]:

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.places import short_place
 from stepscope.rules.finding import Action
@@ -55,22 +56,26 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if found is None or not _replaced(found, limits):
         return
     graph = found.forward >= limits["min_forward"]
-    what = "activations and graph live" if graph else "memory lives"
-    where = "" if found.freed_at == "unknown" else f", at {short_place(found.freed_at)}"
-    older = " They are older than the recording." if found.older else ""
+    what = said("activations and graph live") if graph else said("memory lives")
+    where = "" if found.freed_at == "unknown" else said(", at {short_place}", short_place=short_place(found.freed_at))
+    older = said(" They are older than the recording.") if found.older else ""
     alone = graph and not trained
     yield Draft(
-        title=f"The previous iteration's {what} until the next one is done",
-        summary=f"{quantity(found.bytes, 'bytes')} of the {quantity(found.peak, 'bytes')} at the peak "
-        f"({percent(found.bytes / found.peak)}), {found.count:,} blocks, are freed together only after the next "
-        f"iteration has allocated the same sizes{where}: without them the peak is "
-        f"{quantity(found.peak - found.bytes, 'bytes')}.{older}"
-        + (" No backward pass is recorded: under no_grad neither generation would be kept." if alone else ""),
+        title=said("The previous iteration's {what} until the next one is done", what=what),
+        summary=said(
+            "{bytes} of the {peak} at the peak ({share}), {count:,} blocks, are freed together only after "
+            "the next iteration has allocated the same sizes{where}: without them the peak is "
+            "{peak_2}.{older}",
+            bytes=quantity(found.bytes, "bytes"), peak=quantity(found.peak, "bytes"),
+            share=percent(found.bytes / found.peak), count=found.count, where=where,
+            peak_2=quantity(found.peak - found.bytes, "bytes"), older=older,
+        )
+        + (said(" No backward pass is recorded: under no_grad neither generation would be kept.") if alone else ""),
         actions=(_NO_GRAD, _DROP) if alone else (_DROP,),
         confidence=0.9,
         rows=({"table": "memory_peak_stacks", "where": {"by": "purpose"}},),
         numbers={"bytes": found.bytes, "blocks": found.count, "alike": found.alike, **limits},
-    )
+    )  # fmt: skip
 
 
 def _replaced(found: Superseded, limits: Limits) -> bool:

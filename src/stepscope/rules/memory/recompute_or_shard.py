@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
@@ -89,15 +90,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             hint="record some whole steps with profile_memory=True, with totals",
         )
     activations = peak.used - peak.baseline
-    where = (
-        f"{quantity(activations, 'bytes')} of the {quantity(peak.used, 'bytes')} at the peak live only within the step"
-    )
+    where = said(
+        "{activations} of the {used} at the peak live only within the step",
+        activations=quantity(activations, "bytes"), used=quantity(peak.used, "bytes"),
+    )  # fmt: skip
     numbers = {used_share.name: share, "activations": activations, "stays": peak.baseline, **limits}
     rows = ({"table": "memory_peaks", "where": {"device": peak.device}},)
     if activations >= limits["min_activations"] * peak.used:
         yield Draft(
             title="Activations fill the memory",
-            summary=f"{where}: recomputing them in the backward pass would make room.",
+            summary=said("{where}: recomputing them in the backward pass would make room.", where=where),
             actions=_recomputing(s),
             confidence=0.8,
             rows=rows,
@@ -109,26 +111,29 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if (told.world or 1) == 1:
         return
     if told.replicas is None:
-        said = "; how many ranks hold the same parameters, over which their states could be spread, is not recorded"
+        words = said(
+            "; how many ranks hold the same parameters, over which their states could be spread, is not recorded"
+        )
         actions, confidence = (_sharding(s, "ZeRO-1"), _dividing(told)), 0.5
     elif told.replicas == 1:
-        said = ", and no two ranks hold the same parameters: the model has to be divided among more devices"
+        words = said(", and no two ranks hold the same parameters: the model has to be divided among more devices")
         actions, confidence = (_dividing(told),), 0.6
     else:
         ranks = told.replicas
         fits = [(name, peak.used - peak.baseline * part * (1 - 1 / ranks)) for name, part in _STAGES]
         name, after = next(((one, left) for one, left in fits if left <= limits["fits"] * peak.total), fits[-1])
-        said = (
-            f"; {name} over the {ranks} ranks that hold the same parameters would bring the peak to about "
-            f"{quantity(after, 'bytes')} ({percent(after / peak.total)} of the device)"
-        )
+        words = said(
+            "; {name} over the {ranks} ranks that hold the same parameters would bring the peak to about "
+            "{after} ({share} of the device)",
+            name=name, ranks=ranks, after=quantity(after, "bytes"), share=percent(after / peak.total),
+        )  # fmt: skip
         actions, confidence = (
             (_sharding(s, name), *((_dividing(told),) if after > limits["fits"] * peak.total else ())),
             0.7,
         )
     yield Draft(
         title="Parameters and their states fill the memory",
-        summary=f"Only {where}{said}.",
+        summary=said("Only {where}{words}.", where=where, words=words),
         actions=actions,
         confidence=confidence,
         rows=rows,
@@ -157,8 +162,15 @@ def _recomputing(s: Signals) -> tuple[Action, ...]:
 
 def _sharding(s: Signals, name: str) -> Action:
     if s.maybe(megatron):
-        return Action(f"Shard with {name}", before="--bf16", after=f"--bf16 {_MEGATRON[name]}", page="fsdp-zero")
-    return Action(f"Shard with {name}", before="DistributedDataParallel(model)", after=_CODE[name], page="fsdp-zero")
+        return Action(
+            said("Shard with {name}", name=name), before="--bf16", after=f"--bf16 {_MEGATRON[name]}", page="fsdp-zero"
+        )
+    return Action(
+        said("Shard with {name}", name=name),
+        before="DistributedDataParallel(model)",
+        after=_CODE[name],
+        page="fsdp-zero",
+    )
 
 
 RULE = Rule(

@@ -56,8 +56,8 @@ def layout_actions(s: Signals) -> tuple[Action, ...]:
         return (PAD,)
     apart = () if split is None else (
         Action(
-            "Keep large blocks whole" + (", since segments can't grow on this platform" if state == "unsupported" else
-                                         ", where segments can't grow"),
+            "Keep large blocks whole, since segments can't grow on this platform" if state == "unsupported" else
+            "Keep large blocks whole, where segments can't grow",
             before=f"{name} unset",
             after=f"export {name}=max_split_size_mb:{split}",
             page="memory-fragmentation",

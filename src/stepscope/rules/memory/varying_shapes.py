@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled
@@ -63,10 +64,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     reserved = max(peak.reserved or 0 for peak in s(peaks))
     yield Draft(
         title="Varying sizes keep the allocator taking memory",
-        summary=f"Only {percent(same)} of the bytes that a step allocates are of sizes that the step before had; "
-        f"{taken.event.size} times memory was taken from the driver after the first step, "
-        f"{quantity(reserved, 'bytes')} "
-        "in the end.",
+        summary=said(
+            "Only {same} of the bytes that a step allocates are of sizes that the step before had; {size} "
+            "times memory was taken from the driver after the first step, {reserved} in the end.",
+            same=percent(same), size=taken.event.size, reserved=quantity(reserved, "bytes"),
+        ),
         actions=(
             _PAD,
             Action(
@@ -81,7 +83,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=taken.event[:20],
         rows=({"table": "memory_churn", "where": {"step": None}},),
         numbers={same_sizes.name: same, "recurrence": calls.recurrence, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

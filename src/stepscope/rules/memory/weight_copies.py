@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -55,14 +56,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     lines = ", ".join(line.text for line in found.lines[:4])
     yield Draft(
         title="Autocast keeps copies of the weights through inference",
-        summary=f"{quantity(found.bytes, 'bytes')} of the {quantity(found.peak, 'bytes')} at the peak "
-        f"({percent(found.bytes / found.peak)}), {found.count:,} blocks, are copies of weights cast for autocast, made "
-        f"at {lines}, and freed where its region ends. Without them the peak is {quantity(found.without, 'bytes')}.",
+        summary=said(
+            "{bytes} of the {peak} at the peak ({share}), {count:,} blocks, are copies of weights cast "
+            "for autocast, made at {lines}, and freed where its region ends. Without them the peak is "
+            "{without}.",
+            bytes=quantity(found.bytes, "bytes"), peak=quantity(found.peak, "bytes"),
+            share=percent(found.bytes / found.peak), count=found.count, lines=lines,
+            without=quantity(found.without, "bytes"),
+        ),
         actions=(_CONVERT, _UNCACHED),
         confidence=0.9,
         rows=({"table": "memory_peak_stacks", "where": {"by": "line"}},),
         numbers={"bytes": found.bytes, "blocks": found.count, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

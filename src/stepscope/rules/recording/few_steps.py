@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
@@ -84,8 +85,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     found = lacking(signals, "steps")
     drafts = advice(
         found,
-        "Too few steps are recorded",
-        "There are fewer than three whole steps: variation, growth and warm-up can't be distinguished.",
+        said("Too few steps are recorded"),
+        said("There are fewer than three whole steps: variation, growth and warm-up can't be distinguished."),
         _ACTIONS,
     )
     before = max((s.maybe(untold_start) or 0 for s in signals.values()), default=0)
@@ -100,13 +101,15 @@ def _with_start(draft: Draft, before_ns: int, *, first: bool) -> Draft:
     return replace(
         draft,
         title="Most of the recording comes before the device is used",
-        summary=f"For {duration(before_ns)} before the device is used for the first time, no recorded range or "
-        "function says what the program does: it may compute on the host, wait for a batch, read a file, compile, or "
-        "not be at its loop yet. "
-        f"{draft.summary}",
+        summary=said(
+            "For {before} before the device is used for the first time, no recorded range or function "
+            "says what the program does: it may compute on the host, wait for a batch, read a file, "
+            "compile, or not be at its loop yet. {summary}",
+            before=duration(before_ns), summary=draft.summary,
+        ),
         actions=(*draft.actions, _NAME_IT),
         placed_as_ns=before_ns if first else None,
-    )
+    )  # fmt: skip
 
 
 RULE = Rule("REC005", "few-steps", job_check=job_check, reads=(*READS, untold_start, steps))

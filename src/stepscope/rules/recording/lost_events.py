@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -55,8 +56,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     found = lacking(signals, "lost")
     yield from advice(
         found,
-        "Events of the recording are lost",
-        "Recorded events are missing: sums are too low. The health section says what is missing.",
+        said("Events of the recording are lost"),
+        said("Recorded events are missing: sums are too low. The health section says what is missing."),
         _ACTIONS,
     )
 

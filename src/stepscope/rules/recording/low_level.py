@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -42,8 +43,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     found = lacking(signals, "level")
     yield from advice(
         found,
-        "The profiler's level is low",
-        "At this level kinds of cores, counters, calls of CANN and transfers of HCCL are not recorded.",
+        said("The profiler's level is low"),
+        said("At this level kinds of cores, counters, calls of CANN and transfers of HCCL are not recorded."),
         _ACTIONS,
     )
 

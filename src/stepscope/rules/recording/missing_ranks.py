@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
@@ -58,9 +59,12 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     if found is not None:
         yield from advice(
             found,
-            "Recordings of other ranks are missing",
-            f"{percent(found.weight)} of the step are exposed collectives in which waiting for other ranks "
-            "can't be distinguished from transfer, or whose slowest rank is not at hand.",
+            said("Recordings of other ranks are missing"),
+            said(
+                "{weight} of the step are exposed collectives in which waiting for other ranks can't be "
+                "distinguished from transfer, or whose slowest rank is not at hand.",
+                weight=percent(found.weight),
+            ),
             _ACTIONS,
         )
 

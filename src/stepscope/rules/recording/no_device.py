@@ -34,6 +34,7 @@ from dataclasses import replace
 from typing import Final
 
 from stepscope.ingest.inputs import source_of
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -75,10 +76,13 @@ _LOST_ROCM: Final = Action(
 )
 #: What is known to keep a device's tracer from giving records.
 _CAUSES: Final = {
-    "cuda": "the Windows Subsystem for Linux, another profiler on the device, missing permission, or a CUPTI that does "
-    "not fit",
+    "cuda": said(
+        "the Windows Subsystem for Linux, another profiler on the device, missing permission, or a "
+        "CUPTI that does "
+        "not fit"
+    ),
 }
-_ANY_CAUSES: Final = "another profiler on the device, missing permission, or a tracer's library that does not fit"
+_ANY_CAUSES: Final = said("another profiler on the device, missing permission, or a tracer's library that does not fit")
 _SYNC: Final = Action(
     "Wait for the device before the recording ends, so that its records are complete",
     before="with profile() as prof:\n    step()",
@@ -107,28 +111,31 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     kind, mark = ("lost", "") if where is None else (where.where, where.mark)
     by_torch = where is not None and source_of(found.profiler).by_operators
     if kind == "lost" and by_torch:
-        seen = (
-            f"Calls that launch work on a device are recorded ({mark}), but no kernels: what the device did is "
-            "missing. Such calls are only recorded with the device's activity, so that it was asked for, "
-            "and its tracer gave no records. Why is not in the recording: "
-            f"{_CAUSES.get(signals[found.ranks[0]].maybe(platform) or '', _ANY_CAUSES)} are known causes."
-        )
+        seen = said(
+            "Calls that launch work on a device are recorded ({mark}), but no kernels: what the device "
+            "did is missing. Such calls are only recorded with the device's activity, so that it was "
+            "asked for, and its tracer gave no records. Why is not in the recording: {causes} are known "
+            "causes.",
+            mark=mark, causes=_CAUSES.get(signals[found.ranks[0]].maybe(platform) or "", _ANY_CAUSES),
+        )  # fmt: skip
     elif kind == "mps":
-        seen = (
-            f"Work was given to an Apple device ({mark}), which torch.profiler does not record: "
-            "what the device did is missing."
+        seen = said(
+            "Work was given to an Apple device ({mark}), which torch.profiler does not record: what the "
+            "device did is missing.",
+            mark=mark,
         )
     elif kind == "device":
-        seen = (
-            f"Work was given to a device ({mark}), but neither launches nor kernels are "
-            "recorded: the device's activity was not asked for, and what the device did is missing."
+        seen = said(
+            "Work was given to a device ({mark}), but neither launches nor kernels are recorded: the "
+            "device's activity was not asked for, and what the device did is missing.",
+            mark=mark,
         )
     else:
-        seen = "Work was launched on a device, but what the device did is not recorded: no time can be explained."
+        seen = said("Work was launched on a device, but what the device did is not recorded: no time can be explained.")
     first = signals[found.ranks[0]]
     length = first.maybe(step_ns) or first.maybe(span_ns) or 0
     place = round(_UNKNOWN * length) if kind in ("lost", "device") and by_torch else None
-    for draft in advice(found, "The device is not recorded", seen, _ACTIONS):
+    for draft in advice(found, said("The device is not recorded"), seen, _ACTIONS):
         if kind == "lost" and by_torch:
             yield replace(draft, actions=(_LOST, _LOST_ROCM, _SYNC), placed_as_ns=place)
         elif kind == "mps":

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -52,14 +53,17 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     found = lacking(signals, "history")
     yield from advice(
         found,
-        "The snapshot has no history of who allocated what",
-        "Only the moment of the snapshot is known: neither the peak, nor what came before, nor what never came back.",
+        said("The snapshot has no history of who allocated what"),
+        said(
+            "Only the moment of the snapshot is known: neither the peak, nor what came before, nor what never "
+            "came back."
+        ),
         _ACTIONS,
     )
     yield from advice(
         lacking(signals, "holders"),
-        "The history of the snapshot has no call stacks",
-        "What is allocated and freed is known, and not by whom.",
+        said("The history of the snapshot has no call stacks"),
+        said("What is allocated and freed is known, and not by whom."),
         _STACKS,
     )
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
@@ -62,22 +63,31 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     """Advise it if little else is as useful."""
     found = lacking(signals, "host")
     if found is not None and all(signals[rank].maybe(calls_known) is True for rank in found.ranks):
-        title, missing = "Operators are not recorded", "Which operator launched what, and what the host did between its"
-        yield from advice(found, title, f"{missing} calls of the device, is not in the recording.", ACTIONS)
+        title, missing = (
+            said("Operators are not recorded"),
+            said(
+                "Which operator launched what, and what the host did between its calls of the device, is not in "
+                "the recording."
+            ),
+        )
+        yield from advice(found, title, missing, ACTIONS)
         return
     if found is not None and all(signals[rank].maybe(work_known) is False for rank in found.ranks):
         yield from advice(
             found,
-            "Only sums are recorded",
-            f"The device is idle for {percent(found.weight)} of the step. What it waits for is not in the recording, "
-            "which holds sums of its profiler and no events.",
+            said("Only sums are recorded"),
+            said(
+                "The device is idle for {weight} of the step. What it waits for is not in the recording, "
+                "which holds sums of its profiler and no events.",
+                weight=percent(found.weight),
+            ),
             ACTIONS,
         )
         return
     yield from advice(
         found,
-        "The host is not recorded",
-        "What the device waited for, and which operator launched what, is not in the recording.",
+        said("The host is not recorded"),
+        said("What the device waited for, and which operator launched what, is not in the recording."),
         ACTIONS,
     )
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
@@ -50,9 +51,12 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     if found is not None:
         yield from advice(
             found,
-            "Allocations are not recorded",
-            f"For {percent(found.weight)} of the step the device waits for memory to be allocated, and nothing "
-            "is recorded of what is allocated.",
+            said("Allocations are not recorded"),
+            said(
+                "For {weight} of the step the device waits for memory to be allocated, and nothing is "
+                "recorded of what is allocated.",
+                weight=percent(found.weight),
+            ),
             _ACTIONS,
         )
 

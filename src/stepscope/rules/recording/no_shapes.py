@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
@@ -50,9 +51,12 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     if found is not None:
         yield from advice(
             found,
-            "Shapes are not recorded",
-            f"{percent(found.weight)} of the step are matrix multiplications, attention or convolutions of unknown "
-            "shapes and efficiency.",
+            said("Shapes are not recorded"),
+            said(
+                "{weight} of the step are matrix multiplications, attention or convolutions of unknown shapes "
+                "and efficiency.",
+                weight=percent(found.weight),
+            ),
             _ACTIONS,
         )
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
@@ -56,9 +57,12 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     if found is not None:
         yield from advice(
             found,
-            "Call stacks are not recorded",
-            f"For {percent(found.weight)} of the step the device waits for synchronisation or dispatch, and the "
-            "line of code that causes it is unknown.",
+            said("Call stacks are not recorded"),
+            said(
+                "For {weight} of the step the device waits for synchronisation or dispatch, and the line of "
+                "code that causes it is unknown.",
+                weight=percent(found.weight),
+            ),
             _ACTIONS,
         )
 

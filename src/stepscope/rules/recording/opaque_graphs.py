@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -41,8 +42,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     found = lacking(signals, "graphs")
     yield from advice(
         found,
-        "Graphs are recorded without their kernels",
-        "Replays of graphs are single events: their kernels and their efficiency are not known.",
+        said("Graphs are recorded without their kernels"),
+        said("Replays of graphs are single events: their kernels and their efficiency are not known."),
         _ACTIONS,
     )
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from stepscope.language import pattern, said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
@@ -56,12 +57,22 @@ _ACTIONS = {
 }
 #: How the overhead shows, and what it means for other findings.
 _HOW: Final = {
-    "observer": "An observer (an execution trace) writes down every operator: those that call nothing take {times:.0f} "
-    "times as long as usual, so that host times are not the job's. About",
-    "stacks": "Operators of the thread that runs Python take {times:.1f} times as long as equal ones of the thread "
-    "that runs the backward pass, as where a stack is collected with each. That overhead is not the job's. About",
-    "lines": "The pauses between the calls of a generated function grow {times:.0f}-fold from its start to its end, "
-    "since the recorder of Python stacks (with_stack) looks up the line of each call. About",
+    "observer": pattern(
+        "An observer (an execution trace) writes down every operator: those that call nothing take {times:.0f} "
+        "times as long as usual, so that host times are not the job's. About {share} of the host's time is the "
+        "profiler's."
+    ),
+    "stacks": pattern(
+        "Operators of the thread that runs Python take {times:.1f} times as long as equal ones of the thread "
+        "that runs the backward pass, as where a stack is collected with each. That overhead is not the job's. "
+        "About {share} of the "
+        "host's time is the profiler's."
+    ),
+    "lines": pattern(
+        "The pauses between the calls of a generated function grow {times:.0f}-fold from its start to its end, "
+        "since the recorder of Python stacks (with_stack) looks up the line of each call. About {share} of the "
+        "host's time is the profiler's."
+    ),
 }
 _BY_CAUSE: Final = {
     "observer": Action(
@@ -92,14 +103,19 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     )
     if seen.cause:
         share = percent(found.weight - 1)
-        summary = f"{_HOW[seen.cause].format(times=seen.times)} {share} of the host's time is the profiler's."
-        yield from advice(found, "The profiler slows down what it records", summary, {"any": _BY_CAUSE[seen.cause]})
+        summary = said(_HOW[seen.cause], times=seen.times, share=share)
+        yield from advice(
+            found, said("The profiler slows down what it records"), summary, {"any": _BY_CAUSE[seen.cause]}
+        )
         return
     yield from advice(
         found,
-        "The profiler takes part of the steps",
-        f"The profiler's own work takes {percent(found.weight - 1)} of the steps: without it steps are "
-        "shorter, and the device waits less.",
+        said("The profiler takes part of the steps"),
+        said(
+            "The profiler's own work takes {weight} of the steps: without it steps are shorter, and the "
+            "device waits less.",
+            weight=percent(found.weight - 1),
+        ),
         _ACTIONS,
     )
 

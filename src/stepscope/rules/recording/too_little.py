@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
@@ -33,9 +34,9 @@ from stepscope.signals.recording.recording import profiler
 from stepscope.signals.shared.job import step_ns
 
 _TITLES: Final = {
-    "few": "Too little is recorded to say what is slow",
-    "first use": "What is recorded is the first use",
-    "thinned": "The recording is incomplete: events were removed",
+    "few": said("Too little is recorded to say what is slow"),
+    "first use": said("What is recorded is the first use"),
+    "thinned": said("The recording is incomplete: events were removed"),
 }
 _WARM: Final = {
     "any": Action(
@@ -65,7 +66,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     recorder = signals[next(iter(found))].maybe(profiler) or ""
     yield Draft(
         title=_TITLES[first.kind],
-        summary=f"{first.text} Findings about time are withheld.",
+        summary=said("{text} Findings about time are withheld.", text=first.text),
         actions=(_WHOLE,) if first.kind == "thinned" else (_WARM.get(recorder, _WARM["any"]),),
         # It precedes all other findings.
         taken_ns=max(signals[next(iter(found))].maybe(step_ns) or 0, 1_000),

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.model.events.change import Change
 from stepscope.rules import native
@@ -51,15 +52,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     blocked = int(found.dur.sum()) // s(recorded_steps)
     yield Draft(
         title="The host waits for copies",
-        summary=f"The host waits for a copy and all work before it, {often(rate)}{where(those)}: it is blocked for "
-        f"{duration(blocked)} of each step.",
+        summary=said(
+            "The host waits for a copy and all work before it, {often}{where}: it is blocked for "
+            "{blocked} of each step.",
+            often=often(rate), where=where(those), blocked=duration(blocked),
+        ),
         actions=(*_actions(s(platform)), *_elsewhere(s)),
         change=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={copy_waits.name: rate, "min_calls": limits["min_calls"]},
-    )
+    )  # fmt: skip
 
 
 def _elsewhere(s: Signals) -> tuple[Action, ...]:

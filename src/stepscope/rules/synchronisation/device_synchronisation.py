@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.model.events.change import Change
 from stepscope.rules import native
@@ -48,15 +49,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     blocked = int(found.dur.sum()) // s(recorded_steps)
     yield Draft(
         title="The program waits for the whole device",
-        summary=f"The host waits until the device has finished all work, {often(rate)}{where(those)}: it is blocked "
-        f"for {duration(blocked)} of each step, and then the device idles until new work is launched.",
+        summary=said(
+            "The host waits until the device has finished all work, {often}{where}: it is blocked for "
+            "{blocked} of each step, and then the device idles until new work is launched.",
+            often=often(rate), where=where(those), blocked=duration(blocked),
+        ),
         actions=_actions(s(platform)),
         change=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={device_waits.name: rate, "min_calls": limits["min_calls"]},
-    )
+    )  # fmt: skip
 
 
 def _actions(platform: str) -> tuple[Action, ...]:

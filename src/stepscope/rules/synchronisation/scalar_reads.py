@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
@@ -86,16 +87,23 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     most = max(reading, blocked)
     yield Draft(
         title="Numbers are read from the device during the step",
-        summary=f"The host waits for a number from the device, {often(rate)}{where(those)}: it is blocked for "
-        f"{duration(blocked)} of each step, and each time the device idles until new work is launched"
-        + (f". The reads take {duration(reading)} with all that belongs to them." if reading > blocked else "."),
+        summary=said(
+            "The host waits for a number from the device, {often}{where}: it is blocked for {blocked} of "
+            "each step, and each time the device idles until new work is launched",
+            often=often(rate), where=where(those), blocked=duration(blocked),
+        )
+        + (
+            said(". The reads take {reading} with all that belongs to them.", reading=duration(reading))
+            if reading > blocked
+            else "."
+        ),
         actions=(_BRANCHLESS, later) if sized else (later, _BRANCHLESS),
         change=Change(unblocked=found.events, host=(Scaled(gone.operators, 0.0),), device=(Scaled(gone.copies, 0.0),)),
         most_ns=min(most, idle) if (idle := s.maybe(idle_ns)) is not None else most,
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={scalar_reads.name: rate, "min_calls": limits["min_calls"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.model.events.change import Change
 from stepscope.rules import native
@@ -48,8 +49,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     module = torch_module(s(platform))
     yield Draft(
         title="The program waits for a stream",
-        summary=f"The host waits until a stream or an event is done, {often(rate)}{where(those)}: it is blocked for "
-        f"{duration(blocked)} of each step.",
+        summary=said(
+            "The host waits until a stream or an event is done, {often}{where}: it is blocked for "
+            "{blocked} of each step.",
+            often=often(rate), where=where(those), blocked=duration(blocked),
+        ),
         actions=(
             Action(
                 "Let a stream wait for the other one, and the host for neither",
@@ -69,7 +73,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={stream_waits.name: rate, "min_calls": limits["min_calls"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

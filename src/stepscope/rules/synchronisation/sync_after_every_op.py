@@ -30,6 +30,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
@@ -60,16 +61,19 @@ def _waits(s: Signals, limits: Limits) -> Iterator[Draft]:
     those = s(places)
     yield Draft(
         title="The host waits for the device after every kernel",
-        summary=f"The host waits for the device {often(found.events.size / steps)}{where(those)}, {rate:.1f} times for "
-        f"each launched kernel: it is blocked for {duration(int(found.dur.sum()) // steps)} of each step, and host and "
-        "device never overlap.",
+        summary=said(
+            "The host waits for the device {often}{where}, {rate:.1f} times for each launched kernel: it "
+            "is blocked for {dur} of each step, and host and device never overlap.",
+            often=often(found.events.size / steps), where=where(those), rate=rate,
+            dur=duration(int(found.dur.sum()) // steps),
+        ),
         actions=_actions(s(platform)),
         change=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={per_launch.name: rate, "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -80,15 +84,18 @@ def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
     events = found.events[found.blocking]
     yield Draft(
         title="Launches wait for their kernels",
-        summary=f"{percent(share)} of the launches of longer kernels return only when their kernel is done: "
-        f"the host is blocked in them for {duration(int(blocked.sum()) // steps)} of each step.",
+        summary=said(
+            "{share} of the launches of longer kernels return only when their kernel is done: the host is "
+            "blocked in them for {blocked} of each step.",
+            share=percent(share), blocked=duration(int(blocked.sum()) // steps),
+        ),
         actions=(_unset(s(platform)),),
         change=Change(host=(Scaled(events, _LEFT),)),
         most_ns=s.maybe(idle_ns),
         events=longest(events, blocked),
         numbers={blocking_launches.name: share, "min_share": limits["min_share"]},
         key="launches",
-    )
+    )  # fmt: skip
 
 
 def _actions(platform: str) -> tuple[Action, ...]:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -54,19 +55,23 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     if where is not None and where.where == "cpu":
         return
-    device = "an Apple device" if where is not None and where.where == "mps" else "a device"
+    device = said("an Apple device") if where is not None and where.where == "mps" else "a device"
     yield Draft(
         title="The host waits for numbers from a device that is not recorded",
-        summary=f"{found.waited:,} of {found.number:,} reads of a number (aten::item) take {duration(found.total_ns)} "
-        f"({percent(share)} of the recording), the longest {duration(found.longest_ns)}, where reading memory takes a "
-        f"microsecond: they wait for work of {device}, of which nothing is recorded.",
+        summary=said(
+            "{waited:,} of {number:,} reads of a number (aten::item) take {total} ({share} of the "
+            "recording), the longest {longest}, where reading memory takes a microsecond: they wait for "
+            "work of {device}, of which nothing is recorded.",
+            waited=found.waited, number=found.number, total=duration(found.total_ns), share=percent(share),
+            longest=duration(found.longest_ns), device=device,
+        ),
         actions=(_TOGETHER,) if s.maybe(infers) else (_LATER, _TOGETHER),
         taken_ns=found.total_ns,
         confidence=0.75,
         events=found.events[:20],
         rows=({"table": "operators", "where": {"name": "aten::item"}},),
         numbers={"waited": found.waited, "total_ns": found.total_ns, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

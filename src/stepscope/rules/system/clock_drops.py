@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
@@ -46,7 +47,7 @@ _WATCH_CUDA = (
 )
 
 
-_WHY = " Hypotheses: a clock that falls with heat or power, or another process on the device."
+_WHY = said(" Hypotheses: a clock that falls with heat or power, or another process on the device.")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -59,9 +60,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     dropped = clock is not None and clock.mean < (1 - limits["min_drop"]) * clock.most
     yield Draft(
         title="The device slows down at times",
-        summary=f"The same kernels take {percent(share)} longer on average than in the fastest steps, and up to "
-        f"{percent(float(found.slowness.max()) - 1)} longer in single steps{_samples(clock if dropped else None)}."
-        f"{'' if dropped else _WHY}",
+        summary=said(
+            "The same kernels take {share} longer on average than in the fastest steps, and up to "
+            "{slowness} longer in single steps{samples}.{dropped}",
+            share=percent(share), slowness=percent(float(found.slowness.max()) - 1),
+            samples=_samples(clock if dropped else None), dropped="" if dropped else _WHY,
+        ),
         actions=(
             Action(
                 "Watch clock, temperature, power and other processes during the job",
@@ -73,13 +77,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=0.9 if dropped else 0.6,
         steps=tuple(found.step[slow].tolist()),
         numbers={lost_share.name: share, **limits},
-    )
+    )  # fmt: skip
 
 
 def _samples(clock: ClockSamples | None) -> str:
     if clock is None:
         return ""
-    return f"; {clock.name} fell from {clock.most:,.0f} to {clock.least:,.0f}"
+    return said("; {name} fell from {most:,.0f} to {least:,.0f}", name=clock.name, most=clock.most, least=clock.least)
 
 
 RULE = Rule(

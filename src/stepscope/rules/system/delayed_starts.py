@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -68,13 +69,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     share = found.per_step_ns / s(step_ns)
     if found.count < limits["min_count"] or share < limits["min_share"]:
         return
-    usual = f" (all other work: {duration(found.usual_ns)})" if found.usual_ns else ""
+    usual = said(" (all other work: {usual})", usual=duration(found.usual_ns)) if found.usual_ns else ""
     yield Draft(
         title="Work starts late on an idle device",
-        summary=f"{found.count:,} times work that was launched to an empty queue starts only "
-        f"{duration(found.least_ns)} to {duration(found.longest_ns)} after its launch has returned{usual}, "
-        f"{percent(share)} of the step, while nothing that is recorded runs on the device. "
-        "A hypothesis: another process uses it meanwhile; the recording holds the work of one process.",
+        summary=said(
+            "{count:,} times work that was launched to an empty queue starts only {least} to {longest} "
+            "after its launch has returned{usual}, {share} of the step, while nothing that is recorded "
+            "runs on the device. A hypothesis: another process uses it meanwhile; the recording holds the "
+            "work of one process.",
+            count=found.count, least=duration(found.least_ns), longest=duration(found.longest_ns), usual=usual,
+            share=percent(share),
+        ),
         actions=(*_LOOK, _ALONE),
         taken_ns=found.per_step_ns,
         waiting=True,
@@ -82,7 +87,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ranges=longest(found.found),
         rows=({"table": "idle_causes", "where": {"cause": "unknown", "detail": "delayed_start"}},),
         numbers={"per_step_ns": found.per_step_ns, "count": found.count, **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

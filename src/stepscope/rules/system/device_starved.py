@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -53,17 +54,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     working, reading = share >= limits["min_busy"], disk >= limits["min_busy"]
     if not working and not reading:
         return
-    what = [f"the job uses {use.job:.1f} of {use.cores:.3g} cores"] * working
-    what += [f"the busiest disk is in use for {percent(disk)} of the time"] * reading
+    what = [said("the job uses {job:.1f} of {cores:.3g} cores", job=use.job, cores=use.cores)] * working
+    what += [said("the busiest disk is in use for {disk} of the time", disk=percent(disk))] * reading
     yield Draft(
         title="The device has little to do while the host is busy",
-        summary=f"The device is busy for {percent(busy)} of the time, and meanwhile {' and '.join(what)}.",
+        summary=said(
+            "The device is busy for {busy} of the time, and meanwhile {what}.",
+            busy=percent(busy), what=listing(what, " and "),
+        ),
         actions=(*((_OFF,) if working else ()), *((_FASTER,) if reading else ())),
         taken_ns=round((1 - busy) * s(step_ns)),
         confidence=0.7,
         rows=({"table": "machine_use", "where": {"subject": "processors"}},),
         numbers={device_busy.name: busy, disk_busy.name: disk, "cores_used": round(share, 3), **limits},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
@@ -54,15 +55,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found, calls = s(blocked), s(blocking_calls)
     yield Draft(
         title="Device and host both wait",
-        summary=f"For {duration(found.total // s(recorded_steps))} of each step ({percent(s(blocked_share))}) the "
-        f"device is idle and the program waits in {' and '.join(calls)}.",
+        summary=said(
+            "For {total} of each step ({blocked_share}) the device is idle and the program waits in {calls}.",
+            total=duration(found.total // s(recorded_steps)), blocked_share=percent(s(blocked_share)),
+            calls=listing(calls, " and "),
+        ),
         actions=(_DUMP, _QUEUE),
         change=Change(time=(Stretches(found.starts, found.ends, 0.0),)),
         confidence=0.75,
         ranges=longest(found),
         rows=tuple({"table": "os_runtime", "where": {"name": name}} for name in calls),
         numbers={blocked_share.name: s(blocked_share), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

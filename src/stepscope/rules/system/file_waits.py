@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
@@ -57,15 +58,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found, calls = s(reading), s(reading_calls)
     yield Draft(
         title="The step waits for files",
-        summary=f"For {duration(found.total // s(recorded_steps))} of each step ({percent(s(reading_share))}) the "
-        f"program is in {' and '.join(calls)}, and the device, if there is one, is idle.",
+        summary=said(
+            "For {total} of each step ({reading_share}) the program is in {calls}, and the device, if "
+            "there is one, is idle.",
+            total=duration(found.total // s(recorded_steps)), reading_share=percent(s(reading_share)),
+            calls=listing(calls, " and "),
+        ),
         actions=(_AHEAD, _BACKGROUND),
         change=Change(time=(Stretches(found.starts, found.ends, 0.0),)),
         confidence=0.85,
         ranges=longest(found),
         rows=tuple({"table": "os_runtime", "where": {"name": name}} for name in calls),
         numbers={reading_share.name: s(reading_share), "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -56,20 +57,27 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if max(disk, busy) > limits["max_busy"]:
         return
     rate: float = s(network_rate)
-    on_device = f", the device is busy for {percent(busy)}" if s(device) is not None else ""
+    on_device = said(", the device is busy for {busy}", busy=percent(busy)) if s(device) is not None else ""
     yield Draft(
         title="Nothing in the machine is busy",
-        summary=f"For {percent(use.blocked)} of the time the main thread waits for something else than a processor; "
-        f"the job uses {use.job:.2f} cores{on_device}, the busiest disk is in use for {percent(disk)} of the time, "
-        f"and {quantity(rate, 'bytes/s')} come and go over the network.",
+        summary=said(
+            "For {blocked} of the time the main thread waits for something else than a processor; the job "
+            "uses {job:.2f} cores{on_device}, the busiest disk is in use for {disk} of the time, and "
+            "{rate} come and go over the network.",
+            blocked=percent(use.blocked), job=use.job, on_device=on_device, disk=percent(disk),
+            rate=quantity(rate, "bytes/s"),
+        ),
         actions=(_DUMP, _AHEAD),
         taken_ns=round(use.blocked * s(step_ns)),
         waiting=True,
         confidence=0.7,
         rows=({"table": "machine_use", "where": {"subject": "processors"}},),
         numbers={
-            "main_blocked": round(use.blocked, 3), "cores_used": round(use.job, 3), disk_busy.name: disk,
-            "device_busy": busy, **limits,
+            "main_blocked": round(use.blocked, 3),
+            "cores_used": round(use.job, 3),
+            disk_busy.name: disk,
+            "device_busy": busy,
+            **limits,
         },
     )  # fmt: skip
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
@@ -65,12 +66,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     found, known = s(preempted), s.maybe(readiness_known) is True
     per_step = found.total // s(recorded_steps)
-    state = "is ready to run but on no processor" if known else "is on no processor"
-    unknown = "" if known else " Whether it was ready to run then, and others ran in its place, is not recorded."
+    state = said("is ready to run but on no processor") if known else said("is on no processor")
+    unknown = "" if known else said(" Whether it was ready to run then, and others ran in its place, is not recorded.")
     yield Draft(
         title="The launching thread waits for a processor" if known else "The launching thread is on no processor",
-        summary=f"For {duration(per_step)} of each step ({percent(share)}) the device is idle and the thread that "
-        f"feeds it {state}, {len(found):,} times in the recording, outside of recorded calls that wait.{unknown}",
+        summary=said(
+            "For {per_step} of each step ({share}) the device is idle and the thread that feeds it "
+            "{state}, {found:,} times in the recording, outside of recorded calls that wait.{unknown}",
+            per_step=duration(per_step), share=percent(share), state=state, found=len(found), unknown=unknown,
+        ),
         actions=(*(() if known else (_PROVE,)), _THREADS, _CORES),
         # What it waited for is a guess then, which explains nothing else.
         change=Change(time=(Stretches(found.starts, found.ends, 0.0),)) if known else None,
@@ -78,7 +82,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=0.85 if known else 0.5,
         ranges=longest(found),
         numbers={preempted_share.name: share, "min_share": limits["min_share"]},
-    )
+    )  # fmt: skip
 
 
 RULE = Rule(

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.language import said
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -62,9 +63,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     priced = foreign and s(device) is None
     yield Draft(
         title="More threads want to run than there are processors",
-        summary=f"On average {use.job:.1f} threads of the job run and {use.waiting:.1f} more are ready to, on "
-        f"{use.cores:.3g} cores; the main thread is ready without a processor for {percent(waits)} of the time"
-        f"{_who(use, foreign)}.",
+        summary=said("On average {job:.1f} threads of the job run and {waiting:.1f} more are ready to, on "
+"{cores:.3g} cores; the main thread is ready without a processor for {waits} of the "
+"time{who}.", job=use.job, waiting=use.waiting, cores=use.cores, waits=percent(waits), who=_who(use, foreign)),
         actions=(_ALONE, _FEWER) if foreign else (_FEWER, _ALONE),
         cost_ns=cost if priced else None,
         taken_ns=None if priced else cost,
@@ -86,8 +87,11 @@ def _cost(s: Signals, use: ProcessorUse, waits: float) -> int:
 
 def _who(use: ProcessorUse, foreign: bool) -> str:
     if foreign:
-        return f"; other processes use {use.others:.1f} cores"
-    return f"; it has {use.threads} threads in {use.processes} processes, {use.workers} of them loader workers"
+        return said("; other processes use {others:.1f} cores", others=use.others)
+    return said(
+        "; it has {threads} threads in {processes} processes, {workers} of them loader workers",
+        threads=use.threads, processes=use.processes, workers=use.workers,
+    )  # fmt: skip
 
 
 RULE = Rule(

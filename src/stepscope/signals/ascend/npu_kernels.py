@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.needs import need_device
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.signals.ascend.ascend import need_ascend
@@ -38,8 +39,10 @@ SELECT ts, value FROM counters WHERE (name ILIKE '%core%freq%' OR name ILIKE '%f
 _SEVERAL: Final = 3
 #: Cores whose time is a smaller part of that of the kernel's others say nothing of it: one over this.
 _BRIEF: Final = 10
-_NO_PIPES: Final = "how busy the pipes of the cores were is not recorded"
-_RECORD_PIPES: Final = "record with profiler_level=ProfilerLevel.Level1 and aic_metrics=AiCMetrics.PipeUtilization"
+_NO_PIPES: Final = said("how busy the pipes of the cores were is not recorded")
+_RECORD_PIPES: Final = said(
+    "record with profiler_level=ProfilerLevel.Level1 and aic_metrics=AiCMetrics.PipeUtilization"
+)
 _AI_CPU: Final = ("AiCpu", "AICPU", "AI_CPU")
 
 #: Vector units per AI core, by core type: the cores of these kernels come in pairs on chips with separate units.

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ascend.ascend import need_ascend
 from stepscope.signals.signal import Signals, signal
@@ -83,7 +84,7 @@ def _of(s: Signals, what: str) -> list[tuple[str, int, int, int]]:
     rows = [row for row in s.table("recorded_totals").records() if row["of"] == what]
     if not rows:
         raise MissingInputError(
-            f"the recording has no totals of {what}, or has them themselves",
+            said("the recording has no totals of {what}, or has them themselves", what=what),
             hint="keep op_statistic.csv and api_statistic.csv",
         )
     return [(row["name"], row["count"] or 0, row["total_ns"], row["max_ns"] or 0) for row in rows]

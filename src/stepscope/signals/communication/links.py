@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.job_size import job_size
+from stepscope.language import said
 from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication.communication import CollectiveCalls, calls
@@ -95,13 +96,13 @@ def link(s: Signals) -> Link:
     known = s(device)
     meshed = s.trace.scalar(_MESH_SQL)
     if meshed:
-        return Link(f"{meshed} HCCS links", meshed * _HCCS, meshed * _HCCS / 2)
+        return Link(said("{meshed} HCCS links", meshed=meshed), meshed * _HCCS, meshed * _HCCS / 2)
     local = s(one_host)
     if local is not True:
         return Link("the network between hosts" if local is False else "a link of unknown kind", 20 * _GB, 0.0)
     if known is not None and known.link_bandwidth:
         own = known.link_bandwidth
-        return Link(f"the links of the {known.name}", _USUAL_SHARE * own, _LEAST_SHARE * own)
+        return Link(said("the links of the {name}", name=known.name), _USUAL_SHARE * own, _LEAST_SHARE * own)
     return Link("PCI Express" if known is not None and known.vendor in _PCIE else "a link", 20 * _GB, 0.0)
 
 

@@ -9,6 +9,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id, on_host
@@ -112,7 +113,9 @@ def ran_on(s: Signals) -> RanOn:
             return RanOn(where, mark, sum(found.values()), total, True, listed)  # type: ignore[arg-type]
     backend = str(s.trace.recordings[s.rank].attributes.get("backend", ""))
     if _BETWEEN_DEVICES.search(backend) and (of_job := [name for name in by_name if _COLLECTIVE.search(name)]):
-        return RanOn("device", f"{min(of_job)} of {backend}", 0, total, True, listed)
+        return RanOn(
+            "device", said("{of_job} of {backend}", of_job=min(of_job), backend=backend), 0, total, True, listed
+        )
     matrices = {name: ns for name, ns in by_name.items() if _MATRICES.search(name)}
     took = sum(matrices.values())
     large = own[ops[np.isin(spans.name[ops], [one for one, name in names.items() if name in matrices])]]

@@ -9,6 +9,7 @@ import numpy as np
 
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.ingest.inputs import source_of
+from stepscope.language import said
 from stepscope.model import runtime_names
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.columns import Spans, names_by_id
@@ -62,8 +63,17 @@ def verdict(s: Signals) -> Verdict:
     busy = sum(device.busy.total for device in devices)
     small = busy < _SHORT_NS
     if number <= _FEW and not _marked(s, small) and (small or not DeviceWork.of(s.trace).are("compute").any()):
-        kernels = "Only one kernel or copy" if number == 1 else f"Only {number} kernels and copies"
-        return Verdict("few", f"{kernels} ran on the device, {duration(busy)} in all: too few to judge a job by.")
+        kernels = (
+            said("Only one kernel or copy") if number == 1 else said("Only {number} kernels and copies", number=number)
+        )
+        return Verdict(
+            "few",
+            said(
+                "{kernels} ran on the device, {busy} in all: too few to judge a job by.",
+                kernels=kernels,
+                busy=duration(busy),
+            ),
+        )
     return _thinned(s) or _first_use(s) or Verdict()
 
 
@@ -84,9 +94,10 @@ def _thinned(s: Signals) -> Verdict | None:
     numbers = int(holes[: kept - max(1, round(_WIDEST * kept))].sum()) + 1
     if kept < _ENOUGH or kept >= _KEPT * numbers:
         return None
-    text = (
-        f"The recording is thinned: {percent(kept / numbers)} of the operators between its first and its last are "
-        "left, so that gaps are holes, and sums too low."
+    text = said(
+        "The recording is thinned: {kept} of the operators between its first and its last are left, "
+        "so that gaps are holes, and sums too low.",
+        kept=percent(kept / numbers),
     )
     return Verdict("thinned", text)
 
@@ -107,14 +118,22 @@ def _first_use(s: Signals) -> Verdict | None:
     if taken < _MOSTLY * span or np.count_nonzero(steps.typical & steps.found) >= FEW_STEPS:
         return None
     once = s.maybe(first_use)
-    longest = f", {duration(once.longest_ns)} in one {once.name}" if once and once.name else ""
-    text = (
-        f"{duration(taken)} of the {duration(span)} in which the device was in use go to first launches and operators, "
-        "which load their kernels and libraries, and to memory from the driver"
-        f"{f'; all first use takes {duration(once.total_ns)}{longest}' if once and longest else ''}: what is "
-        "recorded is the start-up, not the job."
+    longest = (
+        said(", {longest} in one {name}", longest=duration(once.longest_ns), name=once.name)
+        if once and once.name
+        else ""
     )
-    return Verdict("first use", text)
+    text = said(
+        "{taken} of the {span} in which the device was in use go to first launches and operators, "
+        "which load their kernels and libraries, and to memory from the driver{once}: what is "
+        "recorded is the start-up, not the job.",
+        taken=duration(taken),
+        span=duration(span),
+        once=said("; all first use takes {total}{longest}", total=duration(once.total_ns), longest=longest)
+        if once and longest
+        else "",
+    )
+    return Verdict(said("first use"), text)
 
 
 def _allocates_on(s: Signals) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.needs import need_device
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.device_work import DeviceWork
@@ -72,7 +73,8 @@ def pace(s: Signals) -> Pace:
     taken = _taken(s.trace, step) if step.size >= _FEWEST_STEPS else None
     if taken is None:
         raise MissingInputError(
-            f"there are not {_FEWEST_STEPS} complete steps with the same kernels", hint="record more steps"
+            said("there are not {fewest_steps} complete steps with the same kernels", fewest_steps=_FEWEST_STEPS),
+            hint="record more steps",
         )
     of_step = taken.sum(axis=0)
     best = float(np.percentile(of_step, _BEST))

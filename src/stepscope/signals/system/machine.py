@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.analyses.shared.machine_samples import MachineSeries, machine_series
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.signal import Signals, signal
 
@@ -95,7 +96,7 @@ def _main(s: Signals, found: MachineSeries) -> str:
 def device_busy(s: Signals) -> float:
     """Mean utilisation of the devices that the rank uses, as their driver says."""
     found = s(samples)
-    used = [f"device {row['device']}" for row in s.whole.trace.rows(_DEVICES_SQL)]
+    used = [said("device {device}", device=row["device"]) for row in s.whole.trace.rows(_DEVICES_SQL)]
     values = [value for name in used if (value := found.mean(name, _BUSY)) is not None]
     if not values:
         raise MissingInputError.of("machine")

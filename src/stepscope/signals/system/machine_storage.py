@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.analyses.shared.machine_samples import MachineSeries
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.signals.data.data import in_process, regular, wait_ns
@@ -92,7 +93,7 @@ def data_disk(s: Signals) -> DiskUse:
     read = found.mean("job", "read from disks") or 0.0
     disks = []
     for row in s.whole.trace.rows(_STORAGES_SQL):
-        name = f"disk {row['disk']}"
+        name = said("disk {disk}", disk=row["disk"])
         busy = found.mean(name, "busy")
         if busy is not None:
             rate = sum(found.mean(name, way) or 0.0 for way in ("read", "written"))
