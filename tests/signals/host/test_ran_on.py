@@ -38,6 +38,11 @@ def test_libraries_of_devices_tell(name: str) -> None:
     assert ran((name, 900), ("aten::mkldnn_convolution", 5)).where == "device"
 
 
+@pytest.mark.parametrize("name", ["aten::cudnn_is_acceptable", "pass.post_grad_passes.move_constructors_to_cuda"])
+def test_what_asks_for_a_device_or_is_named_after_one_tells_nothing(name: str) -> None:
+    assert ran((name, 900)).where == "unknown"
+
+
 def test_memory_of_a_device_speaks_against_the_processor() -> None:
     assert ran(("aten::addmm", 900), memory=0).where == "device"
     assert ran(("aten::mkldnn_convolution", 900), memory=0).where == "device"

@@ -26,6 +26,9 @@ _OF_DEVICE: Final = re.compile(
     r"|^nccl:|^xformers_flash::|::_cslt|::_grouped_mm|npu_",
     re.IGNORECASE,
 )
+#: What only asks whether a library would take a tensor runs for those on the host, too; passes of a compiler are named
+#: with dots and blanks, after what they would do.
+_OF_NEITHER: Final = re.compile(r"is_acceptable|^[^:]*[ .]")
 #: On Apple's devices a linear layer is one operator with a backward of its own; elsewhere it consists of others.
 _OF_MPS: Final = re.compile(r"\bmps|_mps\b|^aten::linear_backward$")
 #: Libraries that move data between devices only, and the operators that call the one of the job.
@@ -105,7 +108,7 @@ def ran_on(s: Signals) -> RanOn:
         raise MissingInputError.of("operators")
     by_name = {names[one]: int(own[ops[spans.name[ops] == one]].sum()) for one in np.unique(spans.name[ops]).tolist()}
     for where, pattern in (("device", _OF_DEVICE), ("mps", _OF_MPS), ("cpu", _OF_CPU)):
-        found = {name: ns for name, ns in by_name.items() if pattern.search(name)}
+        found = {one: ns for one, ns in by_name.items() if pattern.search(one) and not _OF_NEITHER.search(one)}
         if where == "cpu" and s.trace.scalar(_DEVICE_MEMORY_SQL):
             return RanOn("device", "memory of a device is allocated", 0, total, True, listed)
         if found:
