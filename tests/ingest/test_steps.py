@@ -285,6 +285,21 @@ def test_operators_tell_where_there_is_no_device() -> None:
     assert brief(f) == [("inferred", None, 1000 * i, 590 if i == 4 else 1000) for i in range(5)]
 
 
+@pytest.mark.parametrize(("passes", "source"), [(1, "whole"), (5, "inferred")])
+def test_layers_of_one_backward_pass_on_the_host_are_no_steps(passes: int, source: str) -> None:
+    f = Facts()
+    names = ("ReluBackward0", "AddmmBackward0", "torch::autograd::AccumulateGrad", "TBackward0")
+    at = 0
+    for _ in range(passes):
+        for name in ("aten::rand", *("aten::linear", "aten::relu") * 2, "aten::sum"):
+            f.host("op", name, at, 90)
+            at += 100
+        for name in names * 6:
+            f.host("op", f"autograd::engine::evaluate_function: {name}", at, 90)
+            at += 100
+    assert brief(f)[0][0] == source
+
+
 def test_what_was_launched_by_graphs_begins_at_the_graphs_launch() -> None:
     f = Facts()
     for i in range(4):

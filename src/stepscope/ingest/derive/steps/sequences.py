@@ -95,6 +95,7 @@ _OPERATOR_NAMES_SQL: Final = """
 SELECT name_id, name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'op')
 """
 _NETWORK_OPERATOR: Final = re.compile(r"linear|addmm|[^a-z]b?mm$|matmul|conv|attention|embedding|lstm|gru|rnn|norm")
+_BACKWARD_OPERATOR: Final = re.compile(r"^autograd::engine::|Backward\d*$")
 _LAYERS: Final = ("gemm", "attention", "convolution", "normalisation", "embedding", "optimizer")
 
 
@@ -188,7 +189,7 @@ def _periods(
 
     `parts` are the names of operators that networks consist of, if it is a sequence of operators.
     """
-    part = slice(0, sequence.names.size)
+    part, every = slice(0, sequence.names.size), sequence.names
     cuts = find_steps(sequence.names, sequence.gaps, shortest)
     if cuts is None:
         find = after_setup if all_of_it else periodic_part
@@ -202,6 +203,8 @@ def _periods(
         return []
     if layered and not _are_passes(staging, sequence, cuts):
         return []
+    if parts is not None and _in_one_pass(staging, every, sequence.names[cuts.positions[0] : cuts.positions[-1]]):
+        return []
     if not all_of_it:
         cuts = halved(sequence.names, cuts)
     end = tail_end(staging, sequence.host_starts, sequence.ends, sequence.launched, cuts.positions)
@@ -209,6 +212,14 @@ def _periods(
     if are_layers(staging, np.array([step.ts for step in steps], np.int64)):
         return []
     return [] if not all_of_it and _grows(np.array([step.dur for step in steps], np.int64)) else steps
+
+
+def _in_one_pass(staging: Staging, every: Names, periods: Names) -> bool:
+    """Whether periods of operators hold only backward ones, or none although there are some: the layers of one pass."""
+    names = staging.connection.execute(_OPERATOR_NAMES_SQL).fetchall()
+    backward = [name_id for name_id, name in names if _BACKWARD_OPERATOR.search(name)]
+    inside = np.isin(periods, backward)
+    return bool(np.isin(every, backward).any() and (inside.all() or not inside.any()))
 
 
 def _replays(staging: Staging, sequence: Sequence, network: bool) -> list[HostStep]:
