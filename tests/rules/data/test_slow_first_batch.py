@@ -6,6 +6,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.engine import NO_REMEDY, diagnose
+from stepscope.signals import Signals
 from stepscope.signals.data import data
 from stepscope.signals.host import one_time
 from stepscope.signals.shared import idleness, job
@@ -76,6 +77,23 @@ def test_a_lone_wait_must_be_long_and_dwarf_the_batch() -> None:
     assert len(drafts("DAT002", alone(100))) == 1
     assert drafts("DAT002", alone(299, measured_ms=100)) == []
     assert len(drafts("DAT002", alone(300, measured_ms=100))) == 1
+
+
+@pytest.mark.parametrize(("wait", "stepless", "found"), [(1800, True, True), (1799, True, False), (1800, False, False)])
+def test_without_steps_a_wait_is_told_by_its_part_of_the_recording(wait: int, stepless: bool, found: bool) -> None:
+    facts = {**alone(wait, measured_ms=4000), job.stepless: stepless, job.platform: "cpu"}
+    told = [draft for draft in drafts("DAT002", facts) if draft.recorded_share is not None]
+    assert bool(told) == found
+    assert all("the model computes for 4.00 s" in draft.summary for draft in told)
+
+
+def test_where_the_host_is_recorded_alone_what_it_computes_is_measured() -> None:
+    facts = Facts()
+    facts.host("dataloader", "enumerate(DataLoader)#_X.__next__", 0, 60 * MS)
+    facts.host("op", "aten::stack", 50 * MS, 9 * MS)
+    facts.host("op", "aten::mm", 60 * MS, 40 * MS)
+    found = Signals.of(facts.trace(reader="kineto"))(one_time.measured)
+    assert (found.ns, found.recorded_ns) == (40 * MS, 100 * MS)
 
 
 def test_the_wait_in_the_only_step_is_said_where_it_takes_much_of_it() -> None:

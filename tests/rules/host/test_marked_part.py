@@ -4,6 +4,7 @@ import pytest
 
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Finding
 from stepscope.signals import Signals
 from stepscope.signals.host.marked_parts import MarkedParts, marked_parts
 from stepscope.signals.recording import recording
@@ -68,3 +69,54 @@ def test_ranges_of_memory_snapshots_say_nothing_of_time(reader: str, count: int)
     facts.host("annotation", "end", 9 * MS, MS)
     signals = Signals.of(facts.trace(reader=reader))
     assert (signals.maybe(marked_parts) is not None) == count
+
+
+def between(*events: tuple[str, str, int, int], ms: int = 50, steps: int = 0) -> Facts:
+    """An operator of 10 ms, so many ms without any, and another operator; or steps of these."""
+    facts = Facts()
+    for number in range(max(steps, 1)):
+        at = number * (20 + ms) * MS
+        facts.host("op", "aten::mm", at, 10 * MS)
+        facts.host("op", "aten::relu", at + (10 + ms) * MS, 10 * MS)
+        if steps:
+            facts.step(number, at, (20 + ms) * MS)
+    for category, name, start, length in events:
+        facts.host(category, name, start * MS, length * MS)
+    return facts
+
+
+def told(facts: Facts) -> list[Finding]:
+    return findings("HST015", facts.trace(reader="kineto"))
+
+
+@pytest.mark.parametrize(
+    ("events", "name", "word"),
+    [
+        ([], "does not show", "py-spy"),
+        ([("annotation", "download", 11, 48)], "download", "mmap=True"),
+        ([("annotation", "environment", 11, 48)], "environment", "prepare()"),
+        ([("python", "data.py(3): load_image", 11, 48)], "load_image", "pool.map"),
+    ],
+)
+def test_what_no_operator_does_is_named_with_what_fits_its_name(
+    events: list[tuple[str, str, int, int]], name: str, word: str
+) -> None:
+    (finding,) = told(between(*events))
+    assert {"50.0 ms", "71.4 %"} <= set(figures(finding.summary))
+    assert name in finding.summary
+    assert any(word in action.after for action in finding.actions)
+    assert finding.placed_as_ns == 50 * MS
+
+
+def test_three_tenths_of_a_recording_or_a_step_and_ten_milliseconds_decide() -> None:
+    assert len(told(between(ms=10))) == 1
+    assert told(between(ms=9)) == []
+    assert len(told(between(ms=10, steps=4))) == 1
+    assert told(between(ms=8, steps=4)) == []
+
+
+def test_loading_compiling_and_waiting_for_a_device_are_no_other_work() -> None:
+    loader = ("dataloader", "enumerate(DataLoader)#_X.__next__", 10, 50)
+    assert told(between(loader)) == []
+    assert told(between(("op", "aten::cudnn_convolution", 0, 1))) == []
+    assert told(between(("op", "Torch-Compiled Region: 0/0", 10, 50))) == []

@@ -12,9 +12,9 @@ epochs or many workers that is a good part of the time.
 The first wait must take `min_ns`, and be more than five times as long as each of at least three later ones
 (`data.odd_first`). There is no price: how often it recurs depends on the length of an epoch, which the recording does
 not tell. In a recording of a batch or two, waits that can't be compared (`data.lone`) must take `min_ns` together, and
-three times as long as the device works on what they bring (`one_time.measured`): such a recording is one of the loader,
-and can't tell whether every batch takes as long. Shorter ones are said where the device idles in them for `min_idle` of
-the only step or two, and stand where what costs as much would.
+three times as long as the device works on what they bring (`one_time.measured`), or three tenths of a recording
+without steps: such a recording is one of the loader, and can't tell whether every batch takes as long. Shorter ones are
+said where the device idles in them for `min_idle` of the only step or two, and stand where what costs as much would.
 
 ## What to try
 Keep the workers between epochs, use one loader that goes on for ever, import and open less when a worker starts, and
@@ -40,8 +40,10 @@ from stepscope.signals import Signals
 from stepscope.signals.data.data import LoaderWaits, in_process, lone, odd_first, wait_ns, waits
 from stepscope.signals.host.one_time import measured
 from stepscope.signals.shared.idleness import data_wait_idle_ns
-from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.job import platform, step_ns, stepless
 
+#: What takes so much of a recording is worth a look, whatever else is in it.
+_MUCH: Final = 0.3
 _UNKNOWN: Final = said("So few can't tell whether each takes so long.")
 
 _KEEP = Action(
@@ -108,22 +110,28 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _alone(s: Signals, limits: Limits) -> Iterator[Draft]:
     found, what = s(waits), s.maybe(measured)
     total = int(found.dur.sum())
-    if what is None or total < limits["min_ns"] or not what.dwarfed_by(total):
+    dwarfs = what is not None and what.dwarfed_by(total)
+    # Without steps to be compared with, it is told by its part of the recording.
+    much = what is not None and what.chosen and s.maybe(stepless) is True and total >= _MUCH * what.recorded_ns
+    if what is None or total < limits["min_ns"] or not (dwarfs or much):
         if what is not None and not what.loop:
             yield from _in_step(s, found, limits)
         return
     batches = found.dur.size
     alone = s(in_process)
+    worker = said("the model computes") if s.maybe(platform) == "cpu" else said("the device works")
     first = said("{dur} of it for the first, ", dur=duration(int(found.dur[0]))) if batches > 1 else ""
     start = said(" It may be the start of the workers, which each load a first batch.") if alone is False else ""
     yield Draft(
-        title="Getting the batch takes far longer than computing on it",
+        title="Getting the batch takes far longer than computing on it"
+        if dwarfs
+        else "Getting the batch takes much of the recording",
         summary=said(
             "The loader takes {total} of the {recorded} recorded ({share}) for {batches} ({first}in "
-            "{names}), on which the device works for {ns}.{start} {unknown}",
+            "{names}), on which {worker} for {ns}.{start} {unknown}",
             total=duration(total), recorded=duration(what.recorded_ns), share=percent(total / what.recorded_ns),
-            batches=plural(batches, "batch", "batches"), first=first, names=found.names[0], ns=duration(what.ns),
-            start=start, unknown=_UNKNOWN,
+            batches=plural(batches, "batch", "batches"), first=first, names=found.names[0], worker=worker,
+            ns=duration(what.ns), start=start, unknown=_UNKNOWN,
         ),
         actions=(_SEVERAL, *((_WORKERS,) if alone else (_KEEP, _FASTER) if alone is False else (_FASTER,))),
         taken_ns=None if what.loop else total,

@@ -92,8 +92,10 @@ _COMPILE_BEFORE: Final = Action(
     needs=("compiled",),
     page="recompilation",
 )
-_LESS = Action("Do it less often, on whole arrays instead of element by element, or on the device")
-_MARK: Final = {
+#: What always shortens it.
+LESS = Action("Do it less often, on whole arrays instead of element by element, or on the device")
+#: How to see what it is where nothing tells, by profiler.
+MARK: Final = {
     "nsight": Action(
         "Find out what it is: mark the parts of the loop with ranges, and sample the stack",
         before="nsys profile --trace=cuda ...",
@@ -135,11 +137,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         + (_MAY_COMPILE if compiles else ""),
         actions=_MESSAGES
         if messages
-        else (_AHEAD, _LESS)
+        else (_AHEAD, LESS)
         if told
-        else (_COMPILE_BEFORE, _MARK.get(s.maybe(profiler) or "", _MARK["any"]))
+        else (_COMPILE_BEFORE, MARK.get(s.maybe(profiler) or "", MARK["any"]))
         if compiles
-        else (_MARK.get(s.maybe(profiler) or "", _MARK["any"]), _AHEAD),
+        else (MARK.get(s.maybe(profiler) or "", MARK["any"]), _AHEAD),
         change=Change(time=(Stretches(found.found.starts, found.found.ends, 0.0),)),
         most_ns=min(idle, found.found.total),
         confidence=0.85 if told else 0.7,

@@ -1,15 +1,20 @@
-"""One marked range of the program takes much of the host's time.
+"""One part of the program takes much of the host's time.
 
 ## What it finds
-In a recording that holds ranges of the program and nothing else: the range that takes most time by itself.
+In a recording that holds ranges of the program and nothing else: the range that takes most time by itself. In one of
+operators on the host, of a program that no device is seen of: the time in which none of them runs.
 
 ## Why it matters
-Such a recording holds nothing else: it only shows in which range the time goes, and so what to look into first.
+Such a recording only shows in which part the time goes, and so what to look into first. What operators take is the
+model's; a download, a checkpoint or an environment between them is not, and no faster model shortens it.
 
 ## How it decides
 The time of the ranges of the busiest thread (`marked_parts.marked_parts`), each without the ranges inside it, in
 complete steps, or in the whole recording without steps. The largest must come to `min_share` of that. There is
-no price: whether the host works in it or waits for a device is not recorded.
+no price: whether the host works in it or waits for a device is not recorded. Between operators, stretches of a
+millisecond and more count in which no thread is in one, waits for batches and compiling taken off
+(`between_operators.between_operators`); they are named by the functions or ranges around them, and must come to
+`min_share` as well, and to `min_ns`.
 
 ## What to try
 Record the device and the calls of the operating system together with the ranges; then the part shows as work of the
@@ -25,12 +30,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from stepscope.language import said
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
+from stepscope.rules.host.host_work import LESS, MARK, longest_of, where
+from stepscope.rules.host.unused_device import FETCHED, RECORD_LATER
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.host.between_operators import between_operators
 from stepscope.signals.host.marked_parts import marked_parts
 from stepscope.signals.recording.recording import profiler
+from stepscope.signals.system.system import longest
 
 #: Further parts that are named, and their least share.
 _MORE, _LEAST = 3, 0.05
@@ -48,8 +57,61 @@ _RECORD: Final = {
 }
 
 
+_AHEAD: Final = Action(
+    "Prepare the next input in worker processes while the model computes on this one",
+    before="for path in paths:\n    model(preprocess(path))",
+    after="with ProcessPoolExecutor() as pool:\n    for inputs in pool.map(preprocess, paths):\n        model(inputs)",
+    page="data-loading",
+)
+
+
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare the largest part with the time."""
+    """Compare the largest part, or what is no operator, with the time."""
+    if s.maybe(between_operators) is None:
+        yield from _range(s, limits)
+    else:
+        yield from _between(s, limits)
+
+
+def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
+    found = s(between_operators)
+    total, doing = found.doing.found.total, found.doing
+    if total < limits["min_ns"] or total < limits["min_share"] * found.length_ns:
+        return
+    number = max(found.steps, 1)
+    known = bool(doing.name or doing.parts)
+    of = said("each step") if found.steps else said("the recording")
+    if not known:
+        actions: tuple[Action, ...] = (MARK["any"], *(() if found.steps else (RECORD_LATER,)))
+    elif doing.prepares and not doing.fetches:
+        actions = (_AHEAD,)
+    elif found.steps:
+        actions = (LESS,)
+    else:
+        actions = (RECORD_LATER, *(FETCHED if doing.fetches else ()))
+    yield Draft(
+        title="The host does other work than the model's operators",
+        summary=said(
+            "For {taken} of {of} ({share}) no operator runs: {stretches} of up to {longest}{where}.",
+            taken=duration(total // number),
+            of=of,
+            share=percent(total / found.length_ns),
+            stretches=plural(len(doing.found), "stretch", "stretches"),
+            longest=longest_of(doing),
+            where=where(doing),
+        ),
+        actions=actions,
+        taken_ns=total // number,
+        placed_as_ns=total // number,
+        confidence=0.8 if known else 0.6,
+        ranges=longest(doing.found),
+        numbers={"share": round(total / found.length_ns, 3), **limits},
+        key="between",
+    )
+
+
+def _range(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """The largest marked range."""
     found = s(marked_parts)
     if not found.parts or found.parts[0][1] < limits["min_share"] * found.length_ns:
         return
@@ -79,6 +141,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 RULE = Rule(
     "HST015",
     "marked-part",
-    thresholds=(Threshold("min_share", 0.3, "share", "What takes less is one of several parts."),),
+    thresholds=(
+        Threshold("min_share", 0.3, "share", "What takes less is one of several parts."),
+        Threshold("min_ns", 10e6, "ns", "Less is no more than the start of a small program."),
+    ),
     check=check,
 )

@@ -12,9 +12,10 @@ from stepscope.analyses.idle.host_work import LOADING_NS, first_operators
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.analyses.shared.host_waits import loader_waits, synchronising_names
+from stepscope.analyses.shared.needs import has_device
 from stepscope.ingest.inputs import source_of
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Ids, Spans, names_by_id
+from stepscope.model.events.columns import Ids, Spans, names_by_id, on_host
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
@@ -37,7 +38,8 @@ class Measured:
     """What was to be measured.
 
     Attributes:
-        ns: Typical steps together; without steps, when any device was busy.
+        ns: Typical steps together; without steps, when any device was busy, or where the host is recorded alone, when
+            operators ran there that load no batch.
         recorded_ns: From the first event to the end of the last.
         loop: Whether there are enough typical steps to be judged by themselves.
         chosen: Whether the program chose what is recorded; a profiler of whole processes always has their start.
@@ -60,8 +62,13 @@ def measured(s: Signals) -> Measured:
     typical = int(np.count_nonzero(steps.typical & steps.found))
     length = steps.typical_ns if typical else None
     busy = Intervals.empty()
-    for device in s.trace.once(device_times):
-        busy = busy | device.busy
+    if has_device(s.trace):
+        for device in s.trace.once(device_times):
+            busy = busy | device.busy
+    else:
+        spans = Spans(s.trace)
+        at = np.flatnonzero(spans.of("op") & on_host(s.trace, spans.track) & (spans.dur > 0))
+        busy = Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at]) - loading_intervals(s)
     total = busy.total if length is None else length * typical
     return Measured(total, s(span_ns), typical >= LOOP, source_of(s.trace.recordings[s.rank].reader).by_operators)
 

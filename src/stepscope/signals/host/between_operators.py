@@ -1,0 +1,66 @@
+"""Host time between operators, in recordings of programs that no device is seen of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.analyses.shared.host_states import host_states
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.events.steps import Steps
+from stepscope.model.intervals import Intervals
+from stepscope.signals.host.compiling import compiling_events
+from stepscope.signals.host.one_time import loading_intervals
+from stepscope.signals.host.own_work import Doing, asking, told
+from stepscope.signals.host.ran_on import ran_on
+from stepscope.signals.signal import Signals, signal
+
+#: What is shorter is Python between two operators.
+_LEAST_NS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class BetweenOperators:
+    """Stretches of a millisecond and more in which no thread is in an operator.
+
+    Attributes:
+        doing: The stretches, and what the main thread does in them.
+        length_ns: Length of the complete steps together, or of the recording where there are none.
+        steps: Number of those steps; 0 without.
+    """
+
+    doing: Doing
+    length_ns: int
+    steps: int
+
+
+@signal()
+def between_operators(s: Signals) -> BetweenOperators:
+    """Such stretches in complete steps, or in the whole recording; waits for batches and compiling are no part of them.
+
+    Where work was given to a device that is not recorded, they may be waits for it: nothing is known then.
+    """
+    if s(ran_on).where not in ("cpu", "unknown"):
+        raise MissingInputError("what the device does is not recorded", hint="record the device as well as the host")
+    hosts, spans = s.trace.once(host_states), Spans(s.trace)
+    if hosts is None:
+        raise MissingInputError.of("operators")
+    ops = np.flatnonzero(spans.of("op") & on_host(s.trace, spans.track) & (spans.dur > 0))
+    every = Steps.of(s.trace)
+    inner = every.whole & every.found
+    window = Intervals.union_of(every.ts[inner], every.stop[inner]) if inner.any() else hosts.recorded
+    compiling = s(compiling_events)
+    taken = (
+        Intervals.union_of(spans.ts[ops], spans.ts[ops] + spans.dur[ops])
+        | Intervals.union_of(spans.ts[compiling], spans.ts[compiling] + spans.dur[compiling])
+        | loading_intervals(s)
+        | asking(s)
+    )
+    found = window - taken
+    long = found.ends - found.starts >= _LEAST_NS
+    return BetweenOperators(
+        told(s, Intervals(found.starts[long], found.ends[long])), window.total, int(np.count_nonzero(inner))
+    )
