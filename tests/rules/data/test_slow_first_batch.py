@@ -80,7 +80,7 @@ def test_a_lone_wait_must_be_long_and_dwarf_the_batch() -> None:
 
 
 @pytest.mark.parametrize(("wait", "stepless", "found"), [(1800, True, True), (1799, True, False), (1800, False, False)])
-def test_without_steps_a_wait_is_told_by_its_part_of_the_recording(wait: int, stepless: bool, found: bool) -> None:
+def test_without_steps_a_wait_is_told_by_its_part_by_its_wording(wait: int, stepless: bool, found: bool) -> None:
     facts = {**alone(wait, measured_ms=4000), job.stepless: stepless, job.platform: "cpu"}
     told = [draft for draft in drafts("DAT002", facts) if draft.recorded_share is not None]
     assert bool(told) == found

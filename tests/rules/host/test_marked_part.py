@@ -98,7 +98,7 @@ def told(facts: Facts) -> list[Finding]:
         ([("python", "data.py(3): load_image", 11, 48)], "load_image", "pool.map"),
     ],
 )
-def test_what_no_operator_does_is_named_with_what_fits_its_name(
+def test_what_no_operator_does_is_named_with_what_fits_by_its_wording(
     events: list[tuple[str, str, int, int]], name: str, word: str
 ) -> None:
     (finding,) = told(between(*events))
