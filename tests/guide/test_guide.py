@@ -12,6 +12,7 @@ import pytest
 from stepscope.cli.main import run
 from stepscope.demo import recording
 from stepscope.guide import text
+from stepscope.guide.chinese import WORDS
 from stepscope.guide.finding_place import place
 from stepscope.guide.tree import BY_KEY, TREE
 from stepscope.guide.walk import walk
@@ -36,6 +37,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_the_tree_is_whole() -> None:
+    assert set(WORDS) == set(BY_KEY)
     assert len(BY_KEY) == len(TREE)
     reached = {"start"} | {to for node in TREE for _, to in node.turns}
     assert reached == set(BY_KEY)
@@ -58,6 +60,9 @@ def test_every_command_runs(command: str, job: Path, capsys: pytest.CaptureFixtu
         ("out of memory", "memory"), ("CUDA OOM after 300 steps", "memory"), ("slow on 64 cards", "cluster"),
         ("GPU at 40 %", "step"), ("does not scale", "communication"), ("one straggler", "cluster"),
         ("the DataLoader is slow", "data"), ("which layout for 64 devices", "layout"), ("low MFU", "compute"),
+        ("NCCL timeout, then it hangs", "cluster"), ("the first step takes minutes", "scheduling"),
+        ("训练慢", "start"), ("64卡训练慢", "cluster"), ("显存不足", "memory"), ("NPU 利用率低", "step"),
+        ("通信未掩盖", "communication"), ("算子下发慢", "scheduling"),
         ("loss.item() everywhere", "scheduling"), ("data", "data"), ("pageable memory copies", "copies"),
     ],
 )  # fmt: skip

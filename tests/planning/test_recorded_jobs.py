@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+import stepscope
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.planning.machine.spelling import platform
 from stepscope.planning.recording.batch import RecordedBatch, recorded_batch
-from stepscope.planning.recording.calibrate import _links, _multiplications, calibrated
+from stepscope.planning.recording.calibrate import _attention, _links, _multiplications, calibrated
 from stepscope.planning.recording.job import RecordedJob
 from stepscope.planning.recording.planning import from_recording
-from stepscope.planning.recording.remarks import given_by_recording
+from stepscope.planning.recording.remarks import given_by_recording, remarks
 from support import Facts
 
 
@@ -40,8 +41,8 @@ def training(calls: int = 1, recomputes: bool = False, rows: int = 2) -> Trace:
 
 
 def test_batch_and_recomputation_are_those_of_shapes_and_functions() -> None:
-    assert recorded_batch(training()) == RecordedBatch(2, 4096, 1, False)
-    assert recorded_batch(training(calls=4, recomputes=True)) == RecordedBatch(2, 4096, 4, True)
+    assert recorded_batch(training()) == RecordedBatch(2, 4096, 1, recomputes=False)
+    assert recorded_batch(training(calls=4, recomputes=True)) == RecordedBatch(2, 4096, 4, recomputes=True)
     facts = Facts()
     facts.kernel("sgemm", 0, 100)
     assert recorded_batch(facts.trace()) == RecordedBatch()
@@ -108,3 +109,37 @@ def test_small_multiplications_are_no_rate() -> None:
     row = {"op_class": "gemm", "dtype": "bf16", "flops": 4e12, "total_ns": 10e6, "count": 4}
     assert _multiplications(h100, [row]).taken
     assert not _multiplications(h100, [{**row, "count": 4000}]).taken
+
+
+@pytest.mark.parametrize(
+    ("job", "batch", "expected"),
+    [
+        (RecordedJob(8, "H100", {}), RecordedBatch(), "neither groups of ranks nor a batch of tokens"),
+        (RecordedJob(8, "H100", {}), RecordedBatch(images=True), "its model reads images"),
+        (RecordedJob(1, "H100", {}, "PyTorch inference"), RecordedBatch(), "is of PyTorch inference, which trains"),
+        (RecordedJob(1, "H100", {}), RecordedBatch(2, 512, 1), "no named groups on 1 device, and"),
+    ],
+)
+def test_a_plan_says_what_of_the_recording_it_uses(job: RecordedJob, batch: RecordedBatch, expected: str) -> None:
+    ask = {"model": "qwen3-0.6b", "devices": job.devices, "device": "h100"}
+    found = stepscope.plan("qwen3-0.6b", devices=job.devices, device="h100", seq=512, global_batch=16)
+    assert expected in "\n".join(remarks(found, job, batch, ask))
+
+
+def test_attention_that_ran_one_way_only_says_nothing_of_the_other() -> None:
+    row = {"op_class": "attention", "dtype": "bf16", "flops": 2e12, "total_ns": 10e6, "count": 4}
+    npu = platform("910b")
+    found = _attention(npu, [{**row, "name": "FlashAttentionScoreGrad"}])
+    assert found.attention[0] == npu.attention[0]
+    assert found.attention[1] == pytest.approx(2e14 / npu.peak("bf16"))
+    assert found.taken == (f"attention reaches {100 * found.attention[1]:.0f} % backward of the peak",)
+    assert _attention(npu, []) is npu
+
+
+def test_a_recorded_device_that_no_table_has_is_asked_for() -> None:
+    facts = Facts()
+    facts.row("devices", device=0, name="Ascend NPU, 20 AI cores at 1,650 MHz", used=True)
+    facts.kernel("sgemm", 0, 100)
+    with pytest.raises(UserError, match="is not in the table of devices") as caught:
+        from_recording(facts.trace(), "qwen3-0.6b", None, None, 3, {}, {}, {})
+    assert "--device" in str(caught.value.hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.guide.chinese import WORDS
 from stepscope.guide.node import GuidePlace
 from stepscope.guide.tree import BY_KEY, TREE
 from stepscope.model.errors import UserError
@@ -17,7 +18,12 @@ def place(symptom: str) -> GuidePlace:
     plain = " ".join(symptom.lower().split())
     if plain in BY_KEY:
         return BY_KEY[plain]
-    found = [(len(word), -number, node) for number, node in enumerate(TREE) for word in node.symptoms if word in plain]
+    found = [
+        (len(word), -number, node)
+        for number, node in enumerate(TREE)
+        for word in (*node.symptoms, *WORDS[node.key])
+        if word in plain
+    ]
     if not found:
         raise UserError(f"the guide has nothing on {symptom!r}", hint=choose(plain, BY_KEY))
     return max(found, key=lambda one: one[:2])[2]

@@ -12,7 +12,7 @@ TREE: Final[tuple[GuidePlace, ...]] = (
     GuidePlace(
         "start",
         "Whole system: one machine or a cluster",
-        ("slow", "training is slow", "where to start"),
+        ("slow", "training is slow", "throughput", "tokens per second", "where to start"),
         "Is every rank slow, or do ranks wait for each other?",
         ("stepscope analyze RECORDING",),
         (
@@ -34,6 +34,9 @@ TREE: Final[tuple[GuidePlace, ...]] = (
             "gpu idle",
             "utilisation",
             "bubble between kernels",
+            "latency",
+            "inference",
+            "decode",
         ),
         "Which part is largest: compute, exposed communication, exposed copies, or idle, and by what cause?",
         ("stepscope analyze RECORDING --table step_budget", "stepscope analyze RECORDING --table idle_causes"),
@@ -76,6 +79,9 @@ TREE: Final[tuple[GuidePlace, ...]] = (
             "jitter",
             "step times vary",
             "python",
+            "first step",
+            "compil",
+            "checkpoint",
         ),
         "Does the host issue kernels too slowly, or does it wait for the device?",
         (
@@ -172,6 +178,9 @@ TREE: Final[tuple[GuidePlace, ...]] = (
             "slow on 64",
             "ranks wait",
             "imbalance",
+            "hang",
+            "stuck",
+            "timeout",
         ),
         "Which rank or link makes the others wait, and is it its device, its host, its data or its share of work?",
         ("stepscope analyze RECORDING --select cluster", "stepscope analyze RECORDING", _GAIN),

@@ -15,6 +15,7 @@ def _of(base: dict[str, Any], layers: int, hidden: int, heads: int, **rest: Any)
 
 #: By name in lower case with dashes; the same keys as in a file of a model of one's own.
 PRESETS: Final[dict[str, dict[str, Any]]] = {
+    "gpt2": _of(_GPT, 12, 768, 12, vocab=50257, positions=1024),
     "gpt2-small": _of(_GPT, 12, 768, 12, vocab=50257, positions=1024),
     "gpt2-medium": _of(_GPT, 24, 1024, 16, vocab=50257, positions=1024),
     "gpt2-large": _of(_GPT, 36, 1280, 20, vocab=50257, positions=1024),

@@ -23,22 +23,26 @@ class RecordedBatch:
         micro_batch: Sequences of a forward pass of one rank.
         seq: Tokens of each, on this rank.
         passes: Forward passes of a step.
+        images: Whether it reads images rather than tokens.
         recomputes: Whether the backward pass computes activations again; None where operators are not recorded.
     """
 
     micro_batch: int | None = None
     seq: int | None = None
     passes: int | None = None
+    images: bool = False
     recomputes: bool | None = None
 
 
 def recorded_batch(trace: Trace) -> RecordedBatch:
     """The batch of the first rank that reads tokens, by the shapes of its largest embedding."""
+    images = False
     for rank in trace.ranks:
         one = trace.rank(rank)
         read = None
         with suppress(MissingInputError):
             read = next((row for row in table_of(analyses()["throughput"], one).records()), None)
+        images = images or (read is not None and read["unit"] == "images")
         found = _BATCH.match(read["shape"]) if read is not None and read["unit"] == "tokens" else None
         if read is None or found is None:
             continue
@@ -46,8 +50,8 @@ def recorded_batch(trace: Trace) -> RecordedBatch:
         passes = read["per_step"] / (rows * tokens)
         # Steps whose batches differ in size have no one size.
         even = abs(passes - round(passes)) < 1e-6 and passes >= 1
-        return RecordedBatch(rows, tokens, round(passes) if even else None, _recomputes(one))
-    return RecordedBatch()
+        return RecordedBatch(rows, tokens, round(passes) if even else None, recomputes=_recomputes(one))
+    return RecordedBatch(images=images)
 
 
 def _recomputes(one: Trace) -> bool | None:

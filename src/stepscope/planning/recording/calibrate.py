@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -33,6 +34,9 @@ _LAUNCHES: Final = """
         FROM kernels k JOIN events e ON e.id = k.launch WHERE k.kind = 'compute' AND k.graph IS NULL
     ) WHERE gap > 0
 """
+#: Kernels of attention's backward pass: `..._backward`, `..._bwd`, `FlashAttentionScoreGrad`.
+_BACKWARD: Final = re.compile(r"backward|bwd|grad", re.IGNORECASE)
+_WAYS: Final = ("forward", "backward")
 #: Share of what links usually reach below which collectives wait for other ranks rather than for the link.
 _WAITING: Final = 0.2
 
@@ -92,14 +96,22 @@ def _multiplications(one: Platform, rows: list[dict[str, Any]]) -> Platform:
 def _attention(one: Platform, rows: list[dict[str, Any]]) -> Platform:
     half = [row for row in rows if row["op_class"] == "attention" and row["dtype"] in ("bf16", "fp16")]
     chosen = [row for row in half if _large(row, "flops", _LEAST_FLOPS)]
-    shares = []
-    for backward, usual in ((False, one.attention[0]), (True, one.attention[1])):
-        rate = _rate([row for row in chosen if ("backward" in row["name"].lower()) == backward], "flops")
-        shares.append(min(0.95, rate / one.peak("bf16")) if rate else usual)
-    if not chosen:
+    measured: list[float | None] = []
+    for backward in (False, True):
+        rate = _rate([row for row in chosen if bool(_BACKWARD.search(row["name"])) == backward], "flops")
+        measured.append(min(0.95, rate / one.peak("bf16")) if rate else None)
+    words = [f"{100 * share:.0f} % {way}" for share, way in zip(measured, _WAYS, strict=True) if share is not None]
+    if not words:
         return one
-    said = f"attention reaches {100 * shares[0]:.0f} % of the peak forward, {100 * shares[1]:.0f} % backward"
-    return replace(one, attention=(shares[0], shares[1]), attention3=(shares[0], shares[1]), taken=(*one.taken, said))
+    # What is not recorded keeps its tabulated share.
+    shares = [
+        tuple(usual if share is None else share for share, usual in zip(measured, each, strict=True))
+        for each in (one.attention, one.attention3)
+    ]
+    said = f"attention reaches {', '.join(words)} of the peak"
+    return replace(
+        one, attention=(shares[0][0], shares[0][1]), attention3=(shares[1][0], shares[1][1]), taken=(*one.taken, said)
+    )
 
 
 def _memory(one: Platform, rows: list[dict[str, Any]]) -> Platform:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.analyses.program.decide import program_of
 from stepscope.analyses.registry import analyses, table_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
@@ -23,11 +24,13 @@ class RecordedJob:
         devices: Ranks of the job.
         device: The device's recorded name; empty if there is none.
         groups: Sizes of parallel groups by field of `Layout`, as far as groups are named.
+        infers: What it is if it runs a model without training it, in words; else empty.
     """
 
     devices: int
     device: str
     groups: dict[str, int]
+    infers: str = ""
 
     @property
     def words(self) -> str:
@@ -46,4 +49,5 @@ def recorded_job(trace: Trace) -> RecordedJob:
             found = re.match(r"(\w+) of ranks", row["group"] or "")
             if found and found[1] in _GROUPS and row["world_size"]:
                 groups[_GROUPS[found[1]]] = row["world_size"]
-    return RecordedJob(max(world, len(trace.ranks)), str(name), groups)
+    program = program_of(trace.rank(trace.ranks[0]))
+    return RecordedJob(max(world, len(trace.ranks)), str(name), groups, str(program) if program.infers else "")

@@ -47,11 +47,18 @@ def from_recording(
     name = device or job.device
     if not name:
         raise UserError("the recording does not name its device", hint="give --device, as in --device 910b")
-    where = platform(name)
+    try:
+        where = platform(name)
+    except UserError:
+        if device:
+            raise
+        raise UserError(
+            f"the recorded device ({name}) is not in the table of devices", hint="give --device, as in --device 910b"
+        ) from None
     try:
         where = calibrated(where, trace)
-    except UserError as error:
-        where = replace(where, taken=(error.message,))
+    except UserError:
+        where = replace(where, taken=("no rate of the machine; tabulated ones are used",))
     number = devices or job.devices
     batch = recorded_batch(trace)
     told = given_by_recording(batch, job, number, choices)

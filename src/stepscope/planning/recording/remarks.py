@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.model.amounts import duration
+from stepscope.model.amounts import duration, plural
 from stepscope.model.errors import UserError
 from stepscope.planning.api import plan
 from stepscope.planning.planned import Planned
@@ -38,13 +38,20 @@ def remarks(found: Planned, job: RecordedJob, batch: RecordedBatch, ask: Mapping
         batch: Its batch.
         ask: Arguments of `api.plan` other than choices, by keyword.
     """
-    if not found.plans or not (job.groups or batch.micro_batch):
-        return ()
+    said = (
+        [f"the recording is of {job.infers}, which trains nothing: this is a plan for training"] if job.infers else []
+    )
+    if not found.plans:
+        return tuple(said)
+    if not (job.groups or batch.micro_batch):
+        reads = "its model reads images" if batch.images else "it shows neither groups of ranks nor a batch of tokens"
+        return (*said, f"of the recording only devices and rates are used: {reads}")
     best, devices = found.plans[0], ask["devices"]
-    said = [f"the recording shows {job.words or 'no named groups'} on {devices} devices"]
+    shown = f"the recording shows {job.words or 'no named groups'} on {plural(devices, 'device')}"
     if batch.micro_batch:
-        said[0] += f", and forward passes of {batch.micro_batch} x {batch.seq:,} tokens"
-        said[0] += f", {batch.passes} in a step" if batch.passes and batch.passes > 1 else ""
+        shown += f", and forward passes of {batch.micro_batch} x {batch.seq:,} tokens"
+        shown += f", {batch.passes} in a step" if batch.passes and batch.passes > 1 else ""
+    said.append(shown)
     if batch.recomputes is not None:
         said.append(f"the backward pass {'computes' if batch.recomputes else 'does not compute'} activations again")
     if job.groups.get("pp", 1) > 1 and best.layout.pp == 1:

@@ -46,6 +46,8 @@ def groups(asked: Request) -> Iterator[dict[str, Any]]:
 
 def layouts(asked: Request, group: dict[str, Any], framework: Framework) -> Iterator[Layout]:
     """Layouts of a group, those that recompute least first."""
+    if framework is Framework.TORCHTITAN and "framework" not in asked.fixed and group["dp"] * group["cp"] == 1:
+        return  # nothing is sharded: Megatron's layout is the same
     stages = _choices(asked, "zero", _stages_of_zero(group, framework))
     for zero, schedule in ((one, other) for one in stages for other in _schedules(asked, group, framework)):
         for recompute, layers in _recomputations(asked, framework):
@@ -126,7 +128,7 @@ def _schedules(asked: Request, group: dict[str, Any], framework: Framework) -> l
 
 def _stages_of_zero(group: dict[str, Any], framework: Framework) -> list[int]:
     if framework in (Framework.FSDP, Framework.TORCHTITAN):
-        return [3]
+        return [3] if group["dp"] * group["cp"] > 1 else [0]
     if framework is Framework.DEEPSPEED:
         return [1, 2, 3] if group["pp"] == 1 else [1]
     return [1] if group["dp"] * group["cp"] > 1 else [0]
