@@ -108,6 +108,16 @@ def test_what_no_operator_does_is_named_with_what_fits_by_its_wording(
     assert finding.placed_as_ns == 50 * MS
 
 
+def test_where_a_device_is_named_it_may_be_waited_for_by_its_wording() -> None:
+    facts = Facts()
+    for at in (0, 60 * MS):
+        facts.host("op", "aten::relu", at, 10 * MS)
+    facts.row("devices", device=0, name="NVIDIA A100-SXM4-80GB")
+    (finding,) = told(facts)
+    assert "It may wait there for a device" in finding.summary
+    assert all("may wait" not in one.summary for one in told(between()))
+
+
 def test_three_tenths_of_a_recording_or_a_step_and_ten_milliseconds_decide() -> None:
     assert len(told(between(ms=10))) == 1
     assert told(between(ms=9)) == []
@@ -120,3 +130,5 @@ def test_loading_compiling_and_waiting_for_a_device_are_no_other_work() -> None:
     assert told(between(loader)) == []
     assert told(between(("op", "aten::cudnn_convolution", 0, 1))) == []
     assert told(between(("op", "Torch-Compiled Region: 0/0", 10, 50))) == []
+    assert told(between(("annotation", "## backward ##", 10, 50))) == []
+    assert told(between(("op", "aten::_local_scalar_dense", 1, 1))) == []

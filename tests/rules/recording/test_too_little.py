@@ -7,6 +7,7 @@ from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.engine import diagnose
 from stepscope.rules.finding import Evidence, Finding
 from stepscope.rules.settings import Settings
+from stepscope.signals import Signals
 from stepscope.signals.recording import enough, recording
 from stepscope.signals.recording.accounting import Account
 from stepscope.signals.shared import job
@@ -22,6 +23,7 @@ def given(verdict: enough.Verdict | None) -> dict[object, object]:
 @pytest.mark.parametrize(
     ("kind", "title", "does"),
     [
+        ("nothing", "Nothing of the program is recorded", "With a schedule"),
         ("few", "Too little is recorded to say what is slow", "Warm up"),
         ("first use", "What is recorded is the first use", "Warm up"),
         ("thinned", "The recording is incomplete: events were removed", "as it was written"),
@@ -36,6 +38,17 @@ def test_wording_says_why_nothing_is_said(kind: str, title: str, does: str) -> N
 def test_one_rank_with_enough_is_enough() -> None:
     assert job_drafts("REC013", {0: given(FEW), 1: given(enough.Verdict())}) == []
     assert len(job_drafts("REC013", {0: given(FEW), 1: given(FEW)})) == 1
+
+
+@pytest.mark.parametrize(
+    ("category", "reader", "kind"),
+    [("other", "kineto", "nothing"), ("step", "kineto", "nothing"), ("op", "kineto", None), ("other", "chrome", None)],
+)
+def test_only_the_profilers_own_marks_are_nothing(category: str, reader: str, kind: str | None) -> None:
+    facts = Facts()
+    facts.host(category, "ProfilerStep#3", 0, 1_000)
+    told = Signals.of(facts.trace(reader=reader)).maybe(enough.verdict)
+    assert (told.kind if told is not None else None) == kind
 
 
 def test_where_nothing_is_known_of_a_device_it_says_nothing() -> None:

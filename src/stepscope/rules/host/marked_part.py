@@ -12,9 +12,9 @@ model's; a download, a checkpoint or an environment between them is not, and no 
 The time of the ranges of the busiest thread (`marked_parts.marked_parts`), each without the ranges inside it, in
 complete steps, or in the whole recording without steps. The largest must come to `min_share` of that. There is
 no price: whether the host works in it or waits for a device is not recorded. Between operators, stretches of a
-millisecond and more count in which no thread is in one, waits for batches and compiling taken off
-(`between_operators.between_operators`); they are named by the functions or ranges around them, and must come to
-`min_share` as well, and to `min_ns`.
+millisecond and more count in which no thread is in one, waits for batches, compiling and ranges named as passes of the
+model taken off (`between_operators.between_operators`); they are named by the functions or ranges around them, and must
+come to `min_share` as well, and to `min_ns`.
 
 ## What to try
 Record the device and the calls of the operating system together with the ranges; then the part shows as work of the
@@ -90,15 +90,16 @@ def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
     else:
         actions = (RECORD_LATER, *(FETCHED if doing.fetches else ()))
     yield Draft(
-        title="The host does other work than the model's operators",
+        title="No operator of the model runs for much of the time",
         summary=said(
-            "For {taken} of {of} ({share}) no operator runs: {stretches} of up to {longest}{where}.",
+            "For {taken} of {of} ({share}) no operator runs: {stretches} of up to {longest}{where}.{waits}",
             taken=duration(total // number),
             of=of,
             share=percent(total / found.length_ns),
             stretches=plural(len(doing.found), "stretch", "stretches"),
             longest=longest_of(doing),
             where=where(doing),
+            waits=said(" It may wait there for a device: the recording names one.") if found.device else "",
         ),
         actions=actions,
         taken_ns=total // number,

@@ -47,7 +47,7 @@ class Lacking:
 def lacking(signals: Mapping[int, Signals], kind: str) -> Lacking | None:
     """A kind of gap in the recording, if it is among the most useful to fill; else None."""
     verdicts = {(s.maybe(verdict) or Verdict()).kind for s in signals.values()}
-    if verdicts <= {"few", "first use"} and kind not in _EVEN_SO:
+    if verdicts == {"nothing"} or (verdicts <= {"few", "first use"} and kind not in _EVEN_SO):
         return None
     untold = _OF_IDLE_TIME if verdicts == {"thinned"} else ()
     weights: dict[str, float] = {}

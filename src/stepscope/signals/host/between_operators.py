@@ -8,16 +8,18 @@ from typing import Final
 import numpy as np
 
 from stepscope.analyses.shared.host_states import host_states
+from stepscope.analyses.steps.phase_names import phase_of
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.one_time import loading_intervals
 from stepscope.signals.host.own_work import Doing, asking, told
-from stepscope.signals.host.ran_on import ran_on
+from stepscope.signals.host.ran_on import ran_on, slow_reads
 from stepscope.signals.signal import Signals, signal
 
+_PASSES: Final = ("forward", "backward", "optimizer", "recomputation", "prefill", "decode", "mixed", "denoise")
 #: What is shorter is Python between two operators.
 _LEAST_NS: Final = 1_000_000
 
@@ -30,20 +32,32 @@ class BetweenOperators:
         doing: The stretches, and what the main thread does in them.
         length_ns: Length of the complete steps together, or of the recording where there are none.
         steps: Number of those steps; 0 without.
+        device: Whether the recording names a device, and nothing tells that operators ran on the processor.
     """
 
     doing: Doing
     length_ns: int
     steps: int
+    device: bool = False
+
+
+def _passes(s: Signals) -> Intervals:
+    """Ranges that the program names as passes of its model, whose operators may run in threads without a record."""
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    passes = [name_id for name_id, name in names.items() if phase_of(name) in _PASSES]
+    at = np.flatnonzero(spans.of("annotation") & np.isin(spans.name, passes) & on_host(s.trace, spans.track))
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0))
 
 
 @signal()
 def between_operators(s: Signals) -> BetweenOperators:
-    """Such stretches in complete steps, or in the whole recording; waits for batches and compiling are no part of them.
+    """Such stretches in complete steps, or in the whole recording.
 
-    Where work was given to a device that is not recorded, they may be waits for it: nothing is known then.
+    Waits for batches, compiling and ranges named as passes of the model are no part of them. Where work was given to a
+    device that is not recorded, or reads wait as for one, they may be waits for it: nothing is known then.
     """
-    if s(ran_on).where not in ("cpu", "unknown"):
+    ran = s(ran_on)
+    if ran.where not in ("cpu", "unknown") or s(slow_reads).waited:
         raise MissingInputError("what the device does is not recorded", hint="record the device as well as the host")
     hosts, spans = s.trace.once(host_states), Spans(s.trace)
     if hosts is None:
@@ -57,10 +71,11 @@ def between_operators(s: Signals) -> BetweenOperators:
         Intervals.union_of(spans.ts[ops], spans.ts[ops] + spans.dur[ops])
         | Intervals.union_of(spans.ts[compiling], spans.ts[compiling] + spans.dur[compiling])
         | loading_intervals(s)
+        | _passes(s)
         | asking(s)
     )
     found = window - taken
     long = found.ends - found.starts >= _LEAST_NS
-    return BetweenOperators(
-        told(s, Intervals(found.starts[long], found.ends[long])), window.total, int(np.count_nonzero(inner))
-    )
+    doing = told(s, Intervals(found.starts[long], found.ends[long]))
+    named = bool(ran.listed) and ran.where != "cpu"
+    return BetweenOperators(doing, window.total, int(np.count_nonzero(inner)), named)

@@ -12,6 +12,7 @@ from stepscope.ingest.inputs import source_of
 from stepscope.language import said
 from stepscope.model import runtime_names
 from stepscope.model.amounts import duration, percent
+from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
@@ -37,6 +38,9 @@ _ENOUGH: Final = 500
 _NUMBERS_SQL: Final = """
 SELECT DISTINCT external_id AS number FROM spans WHERE category = 'op' AND external_id > 0 ORDER BY 1
 """
+#: What the profiler adds: marks of steps, its own time, and its window.
+_OF_THE_PROFILER: Final = ("step", "overhead", "other")
+_MEMORY_SQL: Final = "SELECT count(*) FROM memory"
 #: Typical steps whose start the recording marks.
 _MARKED_SQL: Final = "SELECT count(*) FROM steps WHERE typical AND source NOT IN ('inferred', 'whole')"
 
@@ -46,8 +50,8 @@ class Verdict:
     """Why findings about time would not describe the job.
 
     Attributes:
-        kind: `few` (hardly anything ran), `first use` (most of it is what happens once), `thinned` (most events were
-            taken out), or empty where there is enough.
+        kind: `nothing` (no event of the program), `few` (hardly anything ran), `first use` (most of it is what happens
+            once), `thinned` (most events were taken out), or empty where there is enough.
         text: What was seen, one sentence.
     """
 
@@ -58,6 +62,8 @@ class Verdict:
 @signal()
 def verdict(s: Signals) -> Verdict:
     """Whether the recording suffices to say what is slow, and why not."""
+    if _is_empty(s):
+        return Verdict("nothing", said("No operator, call, range or device activity of the program is recorded."))
     devices = s.trace.once(device_times)
     number = int(np.count_nonzero(~DeviceWork.of(s.trace).are("sync")))
     busy = sum(device.busy.total for device in devices)
@@ -75,6 +81,13 @@ def verdict(s: Signals) -> Verdict:
             ),
         )
     return _thinned(s) or _first_use(s) or Verdict()
+
+
+def _is_empty(s: Signals) -> bool:
+    """Whether a profiler that records operators recorded nothing but its own marks."""
+    spans = Spans(s.trace)
+    seen = spans.of(*(one for one in CATEGORIES if one not in _OF_THE_PROFILER)).any()
+    return source_of(s.trace.recordings[s.rank].reader).by_operators and not seen and not s.trace.scalar(_MEMORY_SQL)
 
 
 def _marked(s: Signals, small: bool) -> bool:
