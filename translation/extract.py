@@ -25,7 +25,7 @@ SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "Section": ((0, 2), ("title", "aside")),
     "Line": ((0, 1), ("text", "detail")),
     "Figure": ((0, 2), ("label", "detail")),
-    "Heading": ((), ("meaning",)),
+    "View": ((1,), ("caption",)),
     "UserError": ((0,), ("hint",)),
     "StepscopeError": ((0,), ("hint",)),
     "UnusableInputError": ((0,), ("hint",)),
@@ -34,6 +34,11 @@ SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "Argument": ((), ("help",)),
     "Typer": ((), ("help", "epilog")),
     "BadParameter": ((0,), ()),
+    "observe": ((3, 4), ()),
+    "Note": ((3, 4), ()),
+    "HealthLine": ((2, 3), ()),
+    "Absence": ((0, 1), ("message", "hint")),
+    "SourceTraits": ((), ("inputs", "marking", "marking_elsewhere")),
 }
 #: What separates parts: `sentences` and `listing`.
 _SEPARATORS: Final = {"sentences": ((1,), ("between",)), "listing": ((1, 2), ("between", "last"))}
@@ -93,6 +98,8 @@ def _documented(tree: ast.Module, path: Path) -> Iterator[Extracted]:
         yield 1, None, text.partition("\n")[0], []
     for node in tree.body if "cli" in path.parts else ():
         if isinstance(node, ast.FunctionDef) and (text := ast.get_docstring(node)) and _is_command(node, path.stem):
+            if "\nArgs:" in text:  # no command: those have their arguments' help
+                continue
             yield node.lineno, None, text, []
 
 
@@ -101,7 +108,12 @@ def _is_command(node: ast.FunctionDef, stem: str) -> bool:
     registered = any("command(" in ast.unparse(one) or "callback(" in ast.unparse(one) for one in node.decorator_list)
     typed = any("Annotated" in ast.unparse(one.annotation) or "typer" in ast.unparse(one.annotation)
                 for one in node.args.args if one.annotation)  # fmt: skip
-    return registered or (node.name == "options" and typed) or node.name.rstrip("_") == stem or node.name == "try_"
+    return (
+        registered
+        or (node.name == "options" and typed)
+        or (node.name.rstrip("_") == stem and stem not in ("main", "entry", "interrupts", "unfinished"))
+        or node.name == "try_"
+    )
 
 
 def constants(node: ast.expr) -> Iterator[str]:
@@ -111,7 +123,7 @@ def constants(node: ast.expr) -> Iterator[str]:
     elif isinstance(node, ast.IfExp):
         yield from constants(node.body)
         yield from constants(node.orelse)
-    elif isinstance(node, ast.BoolOp):
+    elif isinstance(node, (ast.Dict, ast.BoolOp)):
         for value in node.values:
             yield from constants(value)
 

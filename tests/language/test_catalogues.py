@@ -16,10 +16,16 @@ from stepscope.language.po import read
 
 #: Names of values, of commands and files, and turns of English are no terms.
 _NO_WORDS = re.compile(
-    r"\{[^}]*\}|`[^`]*`|\[\w+\]|\b[\w.]*[_=.(/]\w*\S*|--\S+|\bas a rule\b|Nsight Compute", re.IGNORECASE
+    r"\{[^}]*\}|`[^`]*`|\[\w+\]|\b[\w.]*[_=.(/]\w*\S*|--\S+|\bas a rule\b|(?:Nsight |rocprof-)compute|\w+://\S+",
+    re.IGNORECASE,
 )
 #: Texts that are translated without the term, since Chinese says it otherwise.
-_OTHERWISE = {"Below that other things take enough of the step to come first."}
+_OTHERWISE = {
+    "Below that other things take enough of the step to come first.",
+    "1f1b, interleaved, gpipe, zero-bubble or dualpipe.",
+    "Only some of overall, operators, modules, communication, memory, kernels and api, with commas between.",
+    "none, optimizer, or weights and optimizer.",
+}
 
 
 @cache

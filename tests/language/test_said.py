@@ -132,21 +132,29 @@ def test_copies_and_other_processes_lose_nothing(text: str) -> None:
 def test_texts_come_back_from_files_by_the_pattern_that_fits_closest() -> None:
     known = Patterns(
         [
-            ("{name}: {what}", ""),
-            ("{name}: {count:,} events lost", ""),
-            ("{count:,} step", "{count:,} steps"),
+            ("{name} was left out of it all: {what}", ""),
+            ("{name} was left out: {count:,} events are lost", ""),
+            ("{count:,} step was cut by the end", "{count:,} steps were cut by the end"),
+            ("{name} of it is", ""),
             ("it ended early", ""),
         ]
     )
-    text = known.recalled("rank 3: 1,200 events lost")
+    text = known.recalled("rank 3 was left out: 1,200 events are lost")
     assert isinstance(text, Said)
-    assert (text.pattern, text.values) == ("{name}: {count:,} events lost", {"name": "rank 3", "count": "1,200"})
-    assert text == "rank 3: 1,200 events lost"
-    assert known.recalled("12 steps").many == "{count:,} steps"  # type: ignore[attr-defined]
-    assert known.recalled("it ended early").pattern == "it ended early"  # type: ignore[attr-defined]
-    inside = known.recalled("file: it ended early")
-    assert inside.values["what"].pattern == "it ended early"  # type: ignore[attr-defined]
-    assert type(known.recalled("gemm_kernel")) is str
+    assert text.pattern == "{name} was left out: {count:,} events are lost"
+    assert text.values == {"name": "rank 3", "count": "1,200"}
+    assert text == "rank 3 was left out: 1,200 events are lost"
+    several = known.recalled("12 steps were cut by the end")
+    assert isinstance(several, Said)
+    assert several.many == "{count:,} steps were cut by the end"
+    inside = known.recalled("a was left out of it all: it ended early")
+    assert isinstance(inside, Said)
+    assert inside.values["what"].pattern == "it ended early"
+
+
+@pytest.mark.parametrize("text", ["gemm_kernel", "What somebody else wrote of it is no such text", "a of it is"])
+def test_what_was_not_said_is_not_recalled(text: str) -> None:
+    assert type(Patterns([("{name} of it is", ""), ("it ended early", "")]).recalled(text)) is str
 
 
 def test_english_is_what_the_code_says() -> None:

@@ -23,6 +23,7 @@ from stepscope.cli.options import (
     Store,
     Thresholds,
 )
+from stepscope.language import said, told
 
 if TYPE_CHECKING:
     from stepscope.analyses.communication.given_groups import GivenGroup
@@ -175,7 +176,7 @@ def _write(report: Report, kind: str, path: Path, inputs: list[Path], top: int |
         with text_output(path, inputs) as out:
             out.writelines([page] if kind == "html" else _lines(report, kind, top))
     if path != STDOUT:
-        typer.echo(f"wrote {path}", err=True)
+        typer.echo(told(said("wrote {path}", path=path)), err=True)
 
 
 def _check_csv(path: Path) -> None:

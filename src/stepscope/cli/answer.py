@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from stepscope.cli.interrupts import INTERRUPTED
+from stepscope.language import said
 from stepscope.model.errors import StepscopeError, UserError
 from stepscope.model.process.leaving import leave
 from stepscope.model.process.memory_limit import is_out_of_memory, memory_limited
@@ -97,7 +98,9 @@ class Answer:
                 return
 
     def _late(self) -> StepscopeError:
-        return StepscopeError(f"the query was stopped after {self._timeout:g} s", hint="raise --timeout")
+        return StepscopeError(
+            said("the query was stopped after {timeout:g} s", timeout=self._timeout), hint="raise --timeout"
+        )
 
     def _leave(self) -> None:
         error = sys.exc_info()[1]
@@ -137,5 +140,7 @@ def answer(trace: Trace, sql: str, *, timeout: float, memory_mb: int) -> Iterato
 
 
 def _too_large(memory_mb: int) -> UserError:
-    limit = f" than {memory_mb:,} MB" if memory_mb else " than there is"
-    return UserError(f"the query needs more memory{limit}", hint="ask for less at a time, or raise --memory")
+    limit = said(" than {memory_mb:,} MB", memory_mb=memory_mb) if memory_mb else said(" than there is")
+    return UserError(
+        said("the query needs more memory{limit}", limit=limit), hint="ask for less at a time, or raise --memory"
+    )

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from stepscope.language import said, told
+
 cache = typer.Typer(help="List or remove the stored copies of recordings.", no_args_is_help=False)
 
 Store = Annotated[
@@ -30,7 +32,16 @@ def ls(store: Store = None) -> None:
         used = datetime.fromtimestamp(entry.used, timezone.utc).astimezone()
         typer.echo(f"{quantity(entry.size, 'bytes'):>9}  {used:%Y-%m-%d %H:%M}  {visible(entry.source)}")
     total = quantity(sum(entry.size for entry in entries), "bytes")
-    typer.echo(f"{plural(len(entries), 'recording')}, {total} in {found.root}")
+    typer.echo(
+        told(
+            said(
+                "{recordings}, {total} in {root}",
+                recordings=plural(len(entries), "recording"),
+                total=total,
+                root=found.root,
+            )
+        )
+    )
 
 
 @cache.command("clear")
@@ -43,10 +54,30 @@ def clear(store: Store = None) -> None:
 
     found = Cache(store)
     done = found.clear()
-    typer.echo(f"removed {plural(done.removed, 'recording')}, {quantity(done.size, 'bytes')}, from {found.root}")
+    typer.echo(
+        told(
+            said(
+                "removed {recordings}, {size}, from {root}",
+                recordings=plural(done.removed, "recording"),
+                size=quantity(done.size, "bytes"),
+                root=found.root,
+            )
+        )
+    )
     if done.used:
-        typer.echo(f"{plural(done.used, 'recording')} in use stay{'s' if done.used == 1 else ''}")
+        typer.echo(
+            told(
+                said(
+                    "{recordings} in use stay{en_s}",
+                    recordings=plural(done.used, "recording"),
+                    en_s="s" if done.used == 1 else "",
+                )
+            )
+        )
     if done.refused:
         raise StepscopeError(
-            f"{plural(done.refused, 'recording')} in {found.root} can't be removed", hint="check its permissions"
+            said(
+                "{recordings} in {root} can't be removed", recordings=plural(done.refused, "recording"), root=found.root
+            ),
+            hint="check its permissions",
         )

@@ -8,7 +8,7 @@ from typing import Any, Final
 from typer.core import TyperCommand, TyperGroup
 
 from stepscope.cli.speed import convert_plainly
-from stepscope.language import LANGUAGES, said
+from stepscope.language import LANGUAGES, said, spoken, told
 from stepscope.model.errors import UserError
 
 _LANGUAGE: Final = "--lang"
@@ -66,10 +66,41 @@ class Command(TyperCommand):
             if hasattr(argument, "_usage_display_name") and argument.metavar:
                 argument._usage_display_name = lambda name=argument.metavar: name
                 argument.display_type_rich = lambda **_: ""
-        return super().get_help(ctx)
+        return _help(self, ctx, super().get_help)
 
 
 class CommandGroup(TyperGroup):
     """What stands before the name of a command."""
 
     parse_args = _plainly(TyperGroup.parse_args)
+
+    def get_help(self, ctx: Any) -> str:
+        """The help."""
+        return _help(self, ctx, super().get_help)
+
+
+#: What Typer says in every help, longest first.
+_FRAME: Final = (
+    said("Show this message and exit."), said("Usage:"), said("Options:"), said("Commands:"), said("Arguments:"),
+    said("[required]"), said("[default: "),
+)  # fmt: skip
+
+
+def _help(command: Any, ctx: Any, made: Callable[[Any], str]) -> str:
+    """A command's help in the language that is spoken, wrapped by cells of the terminal."""
+    if spoken() == "en":
+        return made(ctx)
+    from shutil import get_terminal_size
+
+    from stepscope.reports.lines.columns import columns
+
+    for one in (command, *getattr(command, "commands", {}).values()):
+        one.help, one.epilog = told(one.help or ""), told(getattr(one, "epilog", None) or "")
+    for parameter in command.get_params(ctx):
+        if getattr(parameter, "help", None):
+            parameter.help = told(parameter.help)
+    width, ctx.terminal_width = min(get_terminal_size().columns, 100), 10_000
+    text = made(ctx)
+    for words in _FRAME:
+        text = text.replace(words, told(words))
+    return "\n".join(columns(text, width))

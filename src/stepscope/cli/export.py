@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from stepscope.cli.options import NoCache, PathList, Ranks, Run, Span, Steps, Store
+from stepscope.language import said, told
 
 if TYPE_CHECKING:
     from stepscope.cli.opening import OpenOptions
@@ -91,7 +92,7 @@ def export(
         _refuse_parts(since, until, category)
         opening: OpenOptions = {"cache": not no_cache, "store": store, "run": run, "span": span, "stated": None}
         _to_folder(output, lambda folder: _write_cluster(paths, folder, rank or [], step or [], opening))
-        typer.echo(f"wrote {output}", err=True)
+        typer.echo(told(said("wrote {output}", output=output)), err=True)
         return
     limits = Filter(None, _time("--from", since), _time("--until", until), _categories(category or []))
     if to is not Target.parquet:
@@ -116,7 +117,7 @@ def export(
         else:
             _to_file((line for one in traces for line in folded.lines(one, time.value)), output, paths)
     if output is not None and output != STDOUT:
-        typer.echo(f"wrote {output}", err=True)
+        typer.echo(told(said("wrote {output}", output=output)), err=True)
 
 
 def _to_folder(output: Path | None, write: Callable[[Path], None]) -> None:
@@ -145,7 +146,7 @@ def _write_cluster(paths: list[Path], folder: Path, wanted: list[int], steps: li
 
         def sums() -> Iterator[RankSums]:
             for done, number in enumerate(ranks):
-                show(f"rank {number}", done, len(ranks))
+                show(said("rank {number}", number=number), done, len(ranks))
                 with job.rank(number) as one:
                     if one is not None:
                         yield sums_of(number, one, steps or None)
@@ -185,7 +186,10 @@ def _time(option: str, text: str | None) -> int | None:
         return None
     found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s)?", text.strip())
     if found is None:
-        raise UserError(f"{option} {text!r} is no time", hint="write it as 1.5s, 200ms, 10us or 500ns")
+        raise UserError(
+            said("{option} {text!r} is no time", option=option, text=text),
+            hint="write it as 1.5s, 200ms, 10us or 500ns",
+        )
     return int(Decimal(found[1]) * _UNITS[found[2] or "ns"])
 
 
@@ -198,7 +202,9 @@ def _check_times(trace: Trace, since: int | None, until: int | None) -> None:
         return
     end = trace.scalar("SELECT max(ts + coalesce(dur, 0)) FROM events") or 0
     if since is not None and since >= end:
-        raise UserError(f"--from lies behind the end of the trace, which is {duration(end)} long", hint="give less")
+        raise UserError(
+            said("--from lies behind the end of the trace, which is {end} long", end=duration(end)), hint="give less"
+        )
     if until is not None and until <= 0:
         raise UserError("--until lies before the start of the trace", hint="times count from there")
     if since is not None and until is not None and until <= since:
@@ -212,5 +218,5 @@ def _categories(names: list[str]) -> tuple[str, ...]:
 
     for name in names:
         if name not in CATEGORIES:
-            raise UserError(f"no category is called {name!r}", hint=choose(name, CATEGORIES))
+            raise UserError(said("no category is called {name!r}", name=name), hint=choose(name, CATEGORIES))
     return tuple(names)

@@ -79,7 +79,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from stepscope import __version__
 
-        typer.echo(f"stepscope {__version__}")
+        typer.echo(told(said("stepscope {version}", version=__version__)))
         raise typer.Exit
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
+from stepscope.language import said, told
 from stepscope.model.process.leaving import before_leaving
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _say(sentence: str) -> None:
 
     from stepscope.reports.text import visible
 
-    typer.echo(f"stepscope: {visible(sentence)}.", err=True)
+    typer.echo(told(said("stepscope: {sentence}.", sentence=visible(sentence))), err=True)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from stepscope.cli.unfinished import prefix, remove_leftovers
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.process.leaving import made_to_go, stays
 
@@ -39,17 +40,17 @@ def check_output(path: Path | None, inputs: Sequence[Path] = ()) -> None:
         with suppress(FileNotFoundError):
             path.stat()  # says what else may be wrong with it
         if path.is_dir():
-            raise UserError(f"{path} is a folder", hint="give the name of a file")
+            raise UserError(said("{path} is a folder", path=path), hint="give the name of a file")
         if not path.exists():
             _check_folder(path.resolve().parent)
         elif path.is_file():
             if any(given.exists() and path.samefile(given) for given in inputs):
-                raise UserError(f"{path} is an input", hint="write to another file")
+                raise UserError(said("{path} is an input", path=path), hint="write to another file")
             # What recognises recordings takes a while to import.
             from stepscope.ingest.recognise import holds
 
             if holds(inputs, path):
-                raise UserError(f"{path} is a recording of the input", hint="write to another file")
+                raise UserError(said("{path} is a recording of the input", path=path), hint="write to another file")
             _check_folder(path.resolve().parent)
             if not os.access(path, os.W_OK):
                 raise PermissionError(13, "Permission denied", str(path))
@@ -67,10 +68,11 @@ def check_distinct(outputs: Mapping[str, Path]) -> None:
     places: dict[str, str] = {}
     for option, path in outputs.items():
         descriptor = 1 if path == STDOUT else _descriptor(path)
-        place = str(path.resolve()) if descriptor is None else f"descriptor {descriptor}"
+        place = str(path.resolve()) if descriptor is None else said("descriptor {descriptor}", descriptor=descriptor)
         if place in places and not _is_special(path):
             raise UserError(
-                f"--{places[place]} and --{option} both write to {path}", hint="give each a name of its own"
+                said("--{places} and --{option} both write to {path}", places=places[place], option=option, path=path),
+                hint="give each a name of its own",
             )
         places[place] = option
 
@@ -142,7 +144,7 @@ def check_folder(path: Path) -> None:
         UserError: `path` is a file, or a folder that is not empty.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UserError(f"{path} exists already and is no empty folder", hint="choose a new one")
+        raise UserError(said("{path} exists already and is no empty folder", path=path), hint="choose a new one")
 
 
 @contextmanager
@@ -191,7 +193,9 @@ def _refusals(path: Path) -> Iterator[None]:
         reason = storage_failure(error, path.absolute().parent)
         if reason is None:
             raise
-        raise UserError(f"{path} can't be written ({reason})", hint="choose another place") from error
+        raise UserError(
+            said("{path} can't be written ({reason})", path=path, reason=reason), hint="choose another place"
+        ) from error
 
 
 def _check_folder(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from stepscope.cli.options import NoCache, OnePath, Run, Span, Store
+from stepscope.language import said, told
 
 
 class ResultFormat(str, Enum):
@@ -79,4 +80,4 @@ def query(
                 with text_output(output, [path]) as out:
                     results.WRITERS[format.value](batches, out)
     if output is not None:
-        typer.echo(f"wrote {output}", err=True)
+        typer.echo(told(said("wrote {output}", output=output)), err=True)

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from stepscope.language import said
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -46,7 +48,9 @@ def write_table(batches: Answer, out: IO[str]) -> None:
 
     out.write(line(names) + line(["-" * width for width in widths]))
     out.writelines(map(line, rows))
-    hidden = f", {total - len(rows):,} of them not shown: use --format csv" if total > len(rows) else ""
+    hidden = (
+        said(", {total:,} of them not shown: use --format csv", total=total - len(rows)) if total > len(rows) else ""
+    )
     out.write(f"({plural(total, 'row')}{hidden})\n")
 
 

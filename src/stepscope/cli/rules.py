@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from stepscope.language import said, told
+
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show all about this rule, or this remedy.")]
 New = Annotated[
@@ -30,7 +32,7 @@ def rules(
         from stepscope.rules.scaffold import scaffold
 
         for path in scaffold(new, family, Path.cwd()):
-            typer.echo(f"wrote {path}", err=True)
+            typer.echo(told(said("wrote {path}", path=path)), err=True)
         return
     known = all_rules()
     if name is not None:
@@ -45,7 +47,7 @@ def rules(
         if found is None:
             names = (*known, *(rule.rule.name for rule in known.values()), *remedies.names())
             hint = choose(name, names, "`stepscope rules` lists them")
-            raise UserError(f"no rule or remedy is called {name!r}", hint=hint)
+            raise UserError(said("no rule or remedy is called {name!r}", name=name), hint=hint)
         typer.echo(_dumped(documentation.as_json(found)) if json else documentation.page(found, spoken()).rstrip())
     elif json:
         typer.echo(_dumped([documentation.as_json(rule) for rule in known.values()]))

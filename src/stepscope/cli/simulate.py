@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepscope.language import said
+
 if TYPE_CHECKING:
     from stepscope.simulate.job import SimJob
 
@@ -92,7 +94,7 @@ def _known(what: str, names: list[str], choices: tuple[str, ...]) -> None:
         if what == "defect" and not choices:
             raise UserError("only a text format can be damaged", hint="give --defect with --format kineto")
         if name not in choices:
-            raise UserError(f"no {what} is called {name!r}", hint=choose(name, choices))
+            raise UserError(said("no {what} is called {name!r}", what=what, name=name), hint=choose(name, choices))
     if what == "defect" and len(names) > 1:
         raise UserError("only one --defect can be given", hint="damaged text can't be damaged again")
 
@@ -106,7 +108,12 @@ def _damage(path: Path, name: str) -> str:
     data = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
     damaged = DEFECTS[name](data)
     path.write_bytes(gzip.compress(damaged.data, mtime=0) if packed else damaged.data)
-    return f"{damaged.readable} of {damaged.total} events remain readable; {damaged.note}"
+    return said(
+        "{readable} of {total} events remain readable; {note}",
+        readable=damaged.readable,
+        total=damaged.total,
+        note=damaged.note,
+    )
 
 
 def _list(**groups: tuple[str, ...]) -> None:

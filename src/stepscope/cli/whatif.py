@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepscope.cli.options import NoCache, PathList, Run, Span, Store
+from stepscope.language import said, told
 
 if TYPE_CHECKING:
     from stepscope.analyses.stepgraph import Prediction
@@ -86,8 +87,17 @@ def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
     if not changes:
         return "Nothing in this recording can be changed.\n"
     base = changes[0][1]
-    of = f" of {ranks}" if ranks > 1 else ""
-    lines = [f"Step now {duration(base.base_ns)}: mean of {plural(len(base.steps), 'step')}, rank {rank}{of}.", ""]
+    of = said(" of {ranks}", ranks=ranks) if ranks > 1 else ""
+    lines = [
+        said(
+            "Step now {base}: mean of {steps}, rank {rank}{of}.",
+            base=duration(base.base_ns),
+            steps=plural(len(base.steps), "step"),
+            rank=rank,
+            of=of,
+        ),
+        "",
+    ]
     width = max(len("change"), *(len(visible(name)) for name, _ in changes))
     lines.append(f"{'change':{width}}  {'step then':>10}  {'saved':>10}  {'of the step':>11}  {'more steps':>10}")
     for name, found in changes:
@@ -96,10 +106,13 @@ def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
         times = f"{duration(found.new_ns):>10}  {duration(found.saved_ns):>10}"
         lines.append(f"{visible(name):{width}}  {times}  {share:>11}  {more:>10}")
     if base.residual is None:
-        lines += ["", "No host is recorded: gaps between activities are assumed to stay as recorded."]
+        lines += ["", said("No host is recorded: gaps between activities are assumed to stay as recorded.")]
     else:
-        lines += ["", f"Unchanged, the graph misses the recorded steps by {percent(base.residual, 2)}."]
-    return "\n".join(lines) + "\n"
+        lines += [
+            "",
+            said("Unchanged, the graph misses the recorded steps by {residual}.", residual=percent(base.residual, 2)),
+        ]
+    return "\n".join(map(told, lines)) + "\n"
 
 
 def _json(trace: Trace, rank: int, words: dict[str, Any], changes: list[tuple[str, Prediction]]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from stepscope.ingest.capacity import available_memory, cores
 from stepscope.ingest.workers import MakeWorkers, Workers
+from stepscope.language import said
 from stepscope.model.errors import UserError
 
 #: Instead of an address: workers of this machine, started for this run.
@@ -63,7 +64,9 @@ def _number(client: Any, where: str) -> int:
     try:
         client.wait_for_workers(1, timeout=_TIMEOUT)
     except TimeoutError as error:
-        raise UserError(f"the scheduler at {where} has no workers", hint="start `dask worker` for it") from error
+        raise UserError(
+            said("the scheduler at {where} has no workers", where=where), hint="start `dask worker` for it"
+        ) from error
     return len(client.nthreads())
 
 
@@ -78,5 +81,6 @@ def _connected(distributed: Any, where: str) -> tuple[Any, Any]:
         return distributed.Client(cluster, set_as_default=False), cluster
     except (OSError, ValueError, TypeError) as error:
         raise UserError(
-            f"no scheduler of Dask answers at {where}", hint="give an address such as tcp://host:8786, or local"
+            said("no scheduler of Dask answers at {where}", where=where),
+            hint="give an address such as tcp://host:8786, or local",
         ) from error

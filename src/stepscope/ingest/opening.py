@@ -17,6 +17,7 @@ from stepscope.ingest.whose.choice import choose
 from stepscope.ingest.whose.companions import companions, counted_kernels, recordings_alone
 from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.notes import notes as whose_notes
+from stepscope.language import said
 from stepscope.model.trace import Note, Trace
 from stepscope.readers.protocol import Source
 from stepscope.store.manifest import DamagedStoreError, extent, read_manifest
@@ -129,21 +130,27 @@ def _found(source: Source, store: Path) -> FoundRecordings:
 
 def _skipped_notes(found: Recognised) -> list[Note]:
     notes: list[Note] = [
-        ("input-unusable", "error", 1, f"{one.path} {one.why}", "it is left out")
+        ("input-unusable", "error", 1, f"{one.path} {one.why}", said("it is left out"))
         for one in found.skipped if one.unreadable
     ]  # fmt: skip
     for one in found.written:
-        which = "the recording" if len(one.recordings) == 1 else f"the {len(one.recordings):,} recordings"
-        gone = f"; {len(one.gone):,} others are no longer there" if one.gone else ""
-        told = f"the input {one.path.name} is what stepscope wrote about recordings{gone}"
+        which = said("the recording") if len(one.recordings) == 1 else f"the {len(one.recordings):,} recordings"
+        gone = said("; {gone:,} others are no longer there", gone=len(one.gone)) if one.gone else ""
+        told = said("the input {name} is what stepscope wrote about recordings{gone}", name=one.path.name, gone=gone)
         notes.append(
-            ("report-opened", "info", 1, told, f"{which} that it was made of, as a whole, opened in its place")
+            (
+                "report-opened",
+                "info",
+                1,
+                told,
+                said("{which} that it was made of, as a whole, opened in its place", which=which),
+            )
         )
     others = [one for one in found.skipped if not one.unreadable]
     if others:
         shown = ", ".join(one.path.name for one in others[:5])
-        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-        message = f"files are no recordings: {shown}{more}"
+        more = said(" and {others} more", others=len(others) - 5) if len(others) > 5 else ""
+        message = said("files are no recordings: {shown}{more}", shown=shown, more=more)
         notes.append(
             (
                 "files-skipped", "info", len(others),

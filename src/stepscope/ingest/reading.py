@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.protocol import Progress, Reader, Source
 from stepscope.store.checking import check_events
@@ -28,7 +29,8 @@ def read_recording(reader: Reader, source: Source, folder: Path, progress: Progr
         origin = derive(staging)
         if origin is None:
             raise UnusableInputError(
-                f"{source} holds no event with a usable time", hint="give a trace written by torch.profiler"
+                said("{source} holds no event with a usable time", source=source),
+                hint="give a trace written by torch.profiler",
             )
         check_events(folder, staging.connection)
         [events] = staging.one("SELECT count(*) FROM raw_events")

@@ -10,6 +10,7 @@ from typing import Final
 
 from stepscope.ingest.refused import Skipped, is_report, nothing_in, of_gone, skipped
 from stepscope.ingest.written import Written, is_export, written
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.sizes import SIZES
 from stepscope.readers import content
@@ -87,18 +88,27 @@ def recognise(paths: Sequence[Path]) -> Recognised:
             _add_named(path, found)
         except _TooManyFilesError as error:
             raise UserError(
-                f"{path} holds more than {SIZES.folder_files:,} files that are no recordings",
+                said(
+                    "{path} holds more than {folder_files:,} files that are no recordings",
+                    path=path,
+                    folder_files=SIZES.folder_files,
+                ),
                 hint="give the folder of the recordings",
             ) from error
         except OSError as error:
             if isinstance(error, FileNotFoundError):
-                raise UserError(f"{path} does not exist", hint="check the path") from error
+                raise UserError(said("{path} does not exist", path=path), hint="check the path") from error
             raise UserError(
-                f"{path} can't be read ({error.strerror})", hint="check the path and its permissions"
+                said("{path} can't be read ({strerror})", path=path, strerror=error.strerror),
+                hint="check the path and its permissions",
             ) from error
     if found.too_many:
         raise UserError(
-            f"{', '.join(map(str, paths))} holds more recordings than the limit of {SIZES.recordings:,}",
+            said(
+                "{map} holds more recordings than the limit of {recordings:,}",
+                map=", ".join(map(str, paths)),
+                recordings=SIZES.recordings,
+            ),
             hint="give some of them, such as those of the ranks of one node",
         )
     if not found.sources:
@@ -150,7 +160,9 @@ def _add_named(path: Path, found: Recognised) -> None:
         _add_file(path, found, least=MAYBE)
     else:
         # Recognising a pipe would consume it.
-        raise UserError(f"{path} is neither a file nor a folder", hint="save the recording to a file first")
+        raise UserError(
+            said("{path} is neither a file nor a folder", path=path), hint="save the recording to a file first"
+        )
 
 
 def _add_written(one: Written, found: Recognised) -> None:
@@ -190,7 +202,9 @@ def _add_folder(folder: Path, found: Recognised) -> None:
             elif child.is_symlink():
                 found.skipped.append(Skipped(child, "is a link to nothing", "mend the link", unreadable=True))
         except OSError as error:
-            found.skipped.append(Skipped(child, f"can't be read ({error.strerror or error})", unreadable=True))
+            found.skipped.append(
+                Skipped(child, said("can't be read ({strerror})", strerror=error.strerror or error), unreadable=True)
+            )
         except UserError as error:
             found.skipped.append(Skipped(child, error.message.removeprefix(f"{child} "), error.hint, unreadable=True))
 
@@ -219,7 +233,7 @@ def _add_file(path: Path, found: Recognised, least: int) -> None:
             found.skipped.append(skipped(source, head, damage))
     whole = foreign_archive(names)
     if whole is not None and len(found.sources) == before:
-        found.skipped[other:] = [Skipped(path, f"is {whole.what}", whole.hint)]
+        found.skipped[other:] = [Skipped(path, said("is {what}", what=whole.what), whole.hint)]
 
 
 def _reader_of(source: Source, head: bytes, least: int) -> Reader | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.ingest.written import Written
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.readers.ascend import raw as ascend_raw
 from stepscope.readers.foreign import foreign, foreign_tables
@@ -37,7 +38,7 @@ class Skipped:
     """
 
     path: Path
-    why: str = "is no recording that stepscope can read"
+    why: str = said("is no recording that stepscope can read")
     hint: str = _HINT
     unreadable: bool = False
 
@@ -58,22 +59,27 @@ def skipped(source: Source, head: bytes, damage: Damage) -> Skipped:
     if is_report(head):
         return Skipped(place, "is what stepscope wrote about a recording")
     if damage.messages and not head:
-        hint = "copy it again from where it was recorded"
-        return Skipped(place, f"is damaged, and nothing in it can be read: {damage.messages[-1]}", hint, True)
+        hint = said("copy it again from where it was recorded")
+        return Skipped(
+            place,
+            said("is damaged, and nothing in it can be read: {messages}", messages=damage.messages[-1]),
+            hint,
+            True,
+        )
     found = foreign(Path(source.member) if source.member else source.path, head)
     if head.startswith(SQLITE):
         found = foreign_tables(_tables(source))
-    return Skipped(place) if found is None else Skipped(place, f"is {found.what}", found.hint)
+    return Skipped(place) if found is None else Skipped(place, said("is {what}", what=found.what), found.hint)
 
 
 def of_gone(one: Written) -> Skipped:
     """Describe what stepscope wrote about recordings that are not there."""
     if not one.gone:
         return Skipped(one.path, "is what stepscope wrote about a recording, and does not name it")
-    more = f" and {len(one.gone) - 1:,} more" if len(one.gone) > 1 else ""
+    more = said(" and {gone:,} more", gone=len(one.gone) - 1) if len(one.gone) > 1 else ""
     return Skipped(
         one.path,
-        f"is what stepscope wrote about {one.gone[0]}{more}, which is no longer there",
+        said("is what stepscope wrote about {gone}{more}, which is no longer there", gone=one.gone[0], more=more),
         "give the recording where it lies now",
     )
 
@@ -101,15 +107,19 @@ def nothing_in(paths: Sequence[Path], found: Sequence[Skipped]) -> UserError:
     raw = next((hint for path in paths if path.is_dir() and (hint := ascend_raw.hint(path))), None)
     listed = ", ".join(map(str, paths))
     if raw:
-        return UserError(f"{listed} holds no recording that stepscope can read", hint=raw)
+        return UserError(said("{listed} holds no recording that stepscope can read", listed=listed), hint=raw)
     if not found:
         return UserError(f"{listed} {'is an empty folder' if len(paths) == 1 else 'are empty folders'}", hint=_HINT)
     # Possible recordings come first.
     order = sorted(found, key=lambda one: not one.unreadable)
     described = "; ".join(f"{one.path} {one.why}" for one in order[:_NAMED])
-    more = f"; and {len(order) - _NAMED:,} more files" if len(order) > _NAMED + 1 else ""
+    more = said("; and {order:,} more files", order=len(order) - _NAMED) if len(order) > _NAMED + 1 else ""
     if len(paths) == 1 and paths[0].is_file() and len(order) == 1:
         return UserError(described, hint=order[0].hint)
-    where = "none of these is a recording" if len(paths) > 1 else f"{listed} holds no recording that stepscope can read"
+    where = (
+        said("none of these is a recording")
+        if len(paths) > 1
+        else said("{listed} holds no recording that stepscope can read", listed=listed)
+    )
     hints = {one.hint for one in order}
     return UserError(f"{where}: {described}{more}", hint=hints.pop() if len(hints) == 1 else _HINT)

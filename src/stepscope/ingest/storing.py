@@ -12,6 +12,7 @@ from typing import Final
 
 from stepscope.ingest.options import Options
 from stepscope.ingest.workers import WorkerDiedError, Workers, in_order, processes
+from stepscope.language import said
 from stepscope.model.errors import StepscopeError, UnusableInputError, UserError
 from stepscope.model.process.leaving import before_leaving
 from stepscope.model.sizes import SIZES
@@ -164,10 +165,10 @@ class Stores:
         """
         if self._spare is not None or not self._options.cache:
             raise UserError(
-                f"there is no room for what is read: {error.message}",
+                said("there is no room for what is read: {message}", message=error.message),
                 hint="free some, or set TMPDIR or --store to a folder that has it",
             ) from error
-        self._options.say(f"{error.message}: what is read now is not kept")
+        self._options.say(said("{message}: what is read now is not kept", message=error.message))
         self._spare = self._temporary_cache()
 
     def _temporary_cache(self) -> Cache:
@@ -175,7 +176,10 @@ class Stores:
             self._temporary.append(Cache.temporary())
         except OSError as error:
             raise UserError(
-                f"there is no room for what is read: no temporary folder can be made ({error.strerror or error})",
+                said(
+                    "there is no room for what is read: no temporary folder can be made ({strerror})",
+                    strerror=error.strerror or error,
+                ),
                 hint="set TMPDIR or --store to a folder that can be written",
             ) from error
         return self._temporary[-1]
@@ -235,7 +239,9 @@ def _store(cache: Cache, wanted: _Wanted, progress: Progress, threads: int = 0) 
     except UnusableInputError as error:
         if keep():
             raise
-        raise UnusableInputError(f"{error.message}, and it changed while it was read", hint=error.hint) from error
+        raise UnusableInputError(
+            said("{message}, and it changed while it was read", message=error.message), hint=error.hint
+        ) from error
     except OSError as error:
         raise _unreadable(wanted.source, error) from error
     taken = cache.take(wanted.key)
@@ -280,13 +286,13 @@ _NAMED: Final = 5
 
 def _notes(errors: Sequence[StepscopeError], changed: Sequence[str]) -> Iterator[Note]:
     for error in errors:
-        yield "input-unusable", "error", 1, error.message, "it is left out"
+        yield "input-unusable", "error", 1, error.message, said("it is left out")
     if changed:
         yield (
             "input-changed", "warning", len(changed),
-            f"{changed[0]} changed while it was read" if len(changed) == 1
-            else f"recordings changed while they were read: {', '.join(changed)}",
-            "what was whole is analysed; run again when it is written to the end",
+            said("{changed} changed while it was read", changed=changed[0]) if len(changed) == 1
+            else said("recordings changed while they were read: {changed}", changed=', '.join(changed)),
+            said("what was whole is analysed; run again when it is written to the end"),
         )  # fmt: skip
 
 
@@ -294,20 +300,24 @@ def _none_usable(errors: Sequence[StepscopeError]) -> StepscopeError:
     if len(errors) == 1:
         return errors[0]
     listed = "; ".join(error.message for error in errors[:_NAMED])
-    more = f"; and {len(errors) - _NAMED:,} more" if len(errors) > _NAMED else ""
+    more = said("; and {errors:,} more", errors=len(errors) - _NAMED) if len(errors) > _NAMED else ""
     hints = list(dict.fromkeys(error.hint for error in errors))
-    return UnusableInputError(f"none of {len(errors):,} recordings can be used: {listed}{more}", hint=hints[0])
+    return UnusableInputError(
+        said("none of {errors:,} recordings can be used: {listed}{more}", errors=len(errors), listed=listed, more=more),
+        hint=hints[0],
+    )
 
 
 def _unreadable(source: Source, error: OSError) -> UnusableInputError:
     return UnusableInputError(
-        f"{source} can't be read ({error.strerror or error})", hint="check the path and its permissions"
+        said("{source} can't be read ({strerror})", source=source, strerror=error.strerror or error),
+        hint="check the path and its permissions",
     )
 
 
 def _deadly(source: Source) -> UnusableInputError:
     return UnusableInputError(
-        f"{source} can't be read (whatever process read it was ended by the system)",
+        said("{source} can't be read (whatever process read it was ended by the system)", source=source),
         hint="read it alone, with more memory",
     )
 

@@ -13,6 +13,7 @@ from stepscope.ingest.options import Options
 from stepscope.ingest.recognise import recognise
 from stepscope.ingest.whose.choice import choose
 from stepscope.ingest.whose.found import FoundRecordings
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.sums.rank import Glance, RankSummaries
 from stepscope.model.trace import Trace
@@ -39,17 +40,21 @@ class SummedJob:
         reader, source = self.ranks[rank]
         try:
             found = reader.summaries(source)
-            why = "steps of kernels are in its events only" if self.by_step and found.stepless and found.kernels else ""
+            why = (
+                said("steps of kernels are in its events only")
+                if self.by_step and found.stepless and found.kernels
+                else ""
+            )
         except (UnusableInputError, OSError) as error:
             why = error.message if isinstance(error, UnusableInputError) else f"{error.strerror or error}"
         if not why:
             yield found
             return
-        self.options.say(f"rank {rank} is read as a whole ({why})")
+        self.options.say(said("rank {rank} is read as a whole ({why})", rank=rank, why=why))
         try:
             trace = open_trace(source.path, replace(self.options, run=None, span=None))
         except UnusableInputError as error:
-            self.options.say(f"rank {rank} is left out ({error.message})")
+            self.options.say(said("rank {rank} is left out ({message})", rank=rank, message=error.message))
             yield None
             return
         with trace:

@@ -25,6 +25,5 @@ def compare_inputs(base: Trace, new: Trace, options: CompareOptions | None = Non
         return found
     jobs = compared_job(base), compared_job(new)
     tables = job_tables(*jobs, options.confidence)
-    per = "" if found.step_time.unit == "window" else " per step"
-    cause = "; ".join(filter(None, (late_words(*jobs, per), found.cause)))
+    cause = "; ".join(filter(None, (late_words(*jobs), found.cause)))
     return replace(found, tables={**found.tables, **tables}, cause=cause)

@@ -7,9 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from string import Formatter
+from typing import Final
 
 from stepscope.language.catalogue import catalogue_of
 from stepscope.language.said import Said
+
+#: Fixed letters of a pattern, and the part of a text that they are, from which the text is taken for it. Fewer would
+#: fit what somebody else wrote.
+_LETTERS: Final = 12
+_PART: Final = 0.4
 
 
 class AsWritten(str):
@@ -35,7 +41,7 @@ class _Known:
 
     @property
     def weight(self) -> int:
-        return sum(map(len, self.fixed))
+        return sum(character.isalpha() for part in self.fixed for character in part)
 
 
 class Patterns:
@@ -48,14 +54,18 @@ class Patterns:
             if many:
                 made.append(_pattern(many, one, True))
         self._constants = {one.one: one for one in made if not one.regex.groups}
-        self._patterns = sorted((one for one in made if one.regex.groups and one.weight), key=lambda one: -one.weight)
+        self._patterns = sorted(
+            (one for one in made if one.regex.groups and one.weight >= _LETTERS), key=lambda one: -one.weight
+        )
 
     def recalled(self, text: str, depth: int = 0) -> str:
         """The text as `Said`; itself where it fits no pattern. Values are tried in turn."""
         if constant := self._constants.get(text):
             return _said(constant, {})
         for pattern in self._patterns:
-            if all(part in text for part in pattern.fixed) and (match := pattern.regex.fullmatch(text)):
+            if pattern.weight < _PART * len(text) or not all(part in text for part in pattern.fixed):
+                continue
+            if match := pattern.regex.fullmatch(text):
                 values = {
                     name: self._value(value, name in pattern.plain or depth > 1, depth)
                     for name, value in match.groupdict().items()

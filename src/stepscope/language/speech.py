@@ -47,7 +47,7 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def told(text: str, language: str | None = None) -> str:
-    """A text in a language, as a plain `str`: what was `said` by its parts, others by the pattern that they fit.
+    """A text in a language, as a plain `str`: what was `said` by its parts, others where the catalogue has them whole.
 
     Args:
         text: What is to be shown; names of a recording are no such texts, and stay as they are.
@@ -57,15 +57,14 @@ def told(text: str, language: str | None = None) -> str:
     if language == "en":
         return str(text)
     catalogue = catalogue_of(language)
-    found = text if isinstance(text, Said) else recalled(text, language) if " " in text else text
-    return found.in_words_of(catalogue) if isinstance(found, Said) else catalogue.pattern(found) or str(found)
+    return text.in_words_of(catalogue) if isinstance(text, Said) else catalogue.pattern(text) or str(text)
 
 
 def recalled(text: str, language: str | None = None) -> str:
     """A text that comes back from a file as `Said`, by the one pattern of the catalogue that it fits closest.
 
-    What a store, a JSON file or another process's output holds is plain text. It is taken for the pattern whose fixed
-    words are most of it; where none fits, or in English, it stays as it is.
+    What a store, a JSON file or another process's output holds is plain text. It is taken for the pattern that has most
+    of it as fixed words; where none has at least some, or in English, it stays as it is.
     """
     language = language or spoken()
     if language == "en" or isinstance(text, Said):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
+from stepscope.language import said, sentences
+
 Kind = Literal["training", "inference", "serving", "diffusion", "unknown"]
 Framework = Literal[
     "pytorch", "jax", "tensorflow", "mindspore", "paddle", "onnxruntime", "tensorrt", "cupy", "rapids", "ggml",
@@ -12,12 +14,21 @@ Framework = Literal[
 ]  # fmt: skip
 Platform = Literal["cuda", "rocm", "npu", "xpu", "mtia", "cpu", "other"]
 
+
 #: How each framework is written; `native` is a program of C, C++ or Fortran without one.
 FRAMEWORKS: Final[dict[str, str]] = {
     "pytorch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow", "mindspore": "MindSpore", "paddle": "PaddlePaddle",
     "onnxruntime": "ONNX Runtime", "tensorrt": "TensorRT", "cupy": "CuPy", "rapids": "RAPIDS", "ggml": "llama.cpp",
 }  # fmt: skip
-_NATIVE: Final = {"openacc": "OpenACC program", "openmp": "OpenMP offload program", "kokkos": "C++ program with Kokkos"}
+_NATIVE: Final = {
+    "openacc": said("OpenACC program"), "openmp": said("OpenMP offload program"),
+    "kokkos": said("C++ program with Kokkos"),
+}  # fmt: skip
+#: What a program does, in words.
+_KINDS: Final = {
+    "unknown": "", "training": said("training"), "inference": said("inference"), "serving": said("serving"),
+    "diffusion": said("diffusion"),
+}  # fmt: skip
 _PLATFORMS: Final = {"cuda": "CUDA", "rocm": "HIP", "npu": "CANN", "xpu": "SYCL"}
 
 
@@ -94,26 +105,32 @@ class Program:
         """`vLLM serving, Qwen3ForCausalLM, compiled`; empty if nothing is known."""
         first = self._head()
         rest = [self.network, *self._ways()] if first else []
-        return ", ".join(part for part in (first, *rest) if part)
+        return sentences((first, *rest), ", ")
 
     def _head(self) -> str:
-        what = "" if self.kind == "unknown" else self.kind
+        what = _KINDS.get(self.kind, self.kind)
         if self.framework == "native":
-            written = ("C++" if self.language == "c++" else "", _PLATFORMS.get(self.platform, ""), "program")
-            name = _NATIVE.get(self.offload) or " ".join(filter(None, written))
-            return f"{name} {self.executable}".strip()
-        framework = FRAMEWORKS.get(self.framework, "Python program" if self.language == "python" else "")
+            written = " ".join(
+                filter(None, ("C++" if self.language == "c++" else "", _PLATFORMS.get(self.platform, "")))
+            )
+            name = _NATIVE.get(self.offload) or (said("{by} program", by=written) if written else said("program"))
+            return said("{program} {name}", program=name, name=self.executable) if self.executable else name
+        framework = FRAMEWORKS.get(self.framework, said("Python program") if self.language == "python" else "")
         if self.kind == "serving" and self.libraries:
-            return f"{self.libraries[0]} serving"
-        others = f" with {' and '.join(self.libraries[:2])}" if self.libraries else ""
-        return f"{framework} {what}".strip() + others
+            return said("{server} serving", server=self.libraries[0])
+        head = said("{framework} {kind}", framework=framework, kind=what) if framework and what else framework or what
+        if not self.libraries:
+            return head
+        libraries = " and ".join(self.libraries[:2])
+        return said("{program} with {libraries}", program=head, libraries=libraries) if head else f" with {libraries}"
 
     def _ways(self) -> list[str]:
         names = {
             "ddp": "DDP", "fsdp": "FSDP", "deepspeed": "DeepSpeed", "dataparallel": "DataParallel",
-            "context": "context parallel", "tensor": "tensor parallel", "pipeline": "pipeline parallel",
-            "expert": "expert parallel",
-            "embedding": "sharded embeddings", "mpi": "MPI",
+            "context": said("context parallel"), "tensor": said("tensor parallel"),
+            "pipeline": said("pipeline parallel"),
+            "expert": said("expert parallel"),
+            "embedding": said("sharded embeddings"), "mpi": "MPI",
         }  # fmt: skip
         ways = [names[way] for way in sorted(self.parallel) if way in names]
-        return [*ways, *(["compiled"] if self.compiled else []), *(["graphs"] if self.graphs else [])]
+        return [*ways, *([said("compiled")] if self.compiled else []), *([said("graphs")] if self.graphs else [])]

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.language import counted, said
+
 #: SGLang: `step[DECODE bs=32]`, `step[EXTEND bs=15 toks=15360]`.
 _SGLANG: Final = re.compile(r"^step\[(\w+) bs=(\d+)(?: toks=(\d+))?")
 #: vLLM: `execute_context_1(888)_generation_0(0)`; builds for ROCm
@@ -59,10 +61,12 @@ class Pass:
 
     def __str__(self) -> str:
         """`prefill of 888 tokens`, `decode of 32 requests`, `mixed batch of 8,192 tokens`."""
-        what = {"mixed": "mixed batch", "unknown": "batch"}.get(self.phase, self.phase)
+        what = {"mixed": said("mixed batch"), "unknown": said("batch")}.get(self.phase, self.phase)
         if self.phase == "decode" or self.tokens is None:
-            return f"{what} of {self.requests:,} request{'s' * (self.requests != 1)}"
-        return f"{what} of {self.tokens:,} token{'s' * (self.tokens != 1)}"
+            size = counted("{count:,} request", "{count:,} requests", count=self.requests)
+        else:
+            size = counted("{count:,} token", "{count:,} tokens", count=self.tokens)
+        return said("{what} of {size}", what=what, size=size)
 
 
 def served(name: str) -> Pass | None:

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
+from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.sizes import SIZES
@@ -141,7 +142,8 @@ def on_disk(source: Source, target: Path, damage: Damage) -> Path:
     if damage.refused:
         target.unlink()
         raise UnusableInputError(
-            f"{source} can't be used: {damage.messages[-1]}", hint="unpack it, and give what is in it"
+            said("{source} can't be used: {messages}", source=source, messages=damage.messages[-1]),
+            hint="unpack it, and give what is in it",
         )
     return target
 
@@ -207,8 +209,11 @@ def _bounded(parts: Iterable[bytes], file: _Counted, damage: Damage) -> Iterator
         if total > SIZES.unpacked_limit(file.total):
             damage.refused = True
             damage.ends(
-                f"it unpacks to more than the limit of {quantity(SIZES.unpacked_bytes, 'bytes')} and "
-                f"{SIZES.unpacked_times} times its size"
+                said(
+                    "it unpacks to more than the limit of {unpacked_bytes} and {unpacked_times} times its size",
+                    unpacked_bytes=quantity(SIZES.unpacked_bytes, "bytes"),
+                    unpacked_times=SIZES.unpacked_times,
+                )
             )
             return
         yield part

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
+
 _PYTORCH: Final = "give what torch.profiler wrote: prof.export_chrome_trace('trace.json.gz')"
-_NSIGHT: Final = "give an export of Nsight Systems: nsys export --type sqlite report.nsys-rep"
-_UNPACK: Final = "unpack it, and give what is in it"
+_NSIGHT: Final = said("give an export of Nsight Systems: nsys export --type sqlite report.nsys-rep")
+_UNPACK: Final = said("unpack it, and give what is in it")
 _NOTHING: Final = "give a recording of a profiler, such as trace.json of torch.profiler"
 
 
@@ -60,8 +62,8 @@ def foreign_tables(names: Iterable[str]) -> Foreign:
     if any(name.startswith("rocpd_") for name in listed):
         return Foreign("a database of rocprofv3, which is not read", _PYTORCH)
     shown = ", ".join(listed[:4]) + (", ..." if len(listed) > 4 else "")
-    of = f" (its tables: {shown})" if shown else " (it has no tables)"
-    return Foreign(f"an SQLite database that no profiler wrote which stepscope reads{of}", _NSIGHT)
+    of = f" (its tables: {shown})" if shown else said(" (it has no tables)")
+    return Foreign(said("an SQLite database that no profiler wrote which stepscope reads{of}", of=of), _NSIGHT)
 
 
 def _starts(*starts: bytes) -> Callable[[bytes], bool]:

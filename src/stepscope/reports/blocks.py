@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from stepscope.language import Said, said, spoken, told
+from stepscope.language import Said, recalled, said, spoken, told
 
 #: The parts of a budget, in the order of the table's columns, with their names.
 PARTS: Final = (
@@ -169,7 +169,8 @@ class Outline:
 
 def _told(block: Block) -> Block:
     if isinstance(block, Line):
-        return Line(told(block.text), told(block.detail), block.tone)
+        # What readers saw of a recording comes from its store.
+        return Line(told(recalled(block.text)), told(recalled(block.detail)), block.tone)
     if isinstance(block, Item):
         remedies = tuple(replace(one, text=told(one.text)) for one in block.remedies)
         return replace(

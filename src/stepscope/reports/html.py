@@ -14,17 +14,21 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
+from stepscope.language import said, spoken, told
 from stepscope.reports.blocks import Outline
 from stepscope.reports.contents import Contents
 from stepscope.reports.html_blocks import anchor, section_html
 from stepscope.reports.html_tables import MOST_ROWS, tables_html
 from stepscope.reports.outline import outline
 
-_ALL: Final = "All tables"
+_ALL: Final = said("All tables")
+#: Tags of languages in HTML (BCP 47).
+_TAGS: Final = {"en": "en", "zh": "zh-Hans"}
 
 
 def document(shown: Outline, tables: Iterable[str]) -> str:
     """A page and all tables below it, as a whole HTML document."""
+    shown = shown.told()
     style, script = _asset("report.css"), _asset("report.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
@@ -32,7 +36,7 @@ def document(shown: Outline, tables: Iterable[str]) -> str:
     )
     return "".join(
         (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<!doctype html>\n<html lang="{_TAGS[spoken()]}">\n<head>\n<meta charset="utf-8">\n',
             f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="referrer" content="no-referrer">\n',
@@ -50,7 +54,7 @@ def content(report: Contents, top: int = 10, rows: int = MOST_ROWS) -> Iterator[
 
 def title(report: Contents) -> str:
     """The title of the page."""
-    return outline(report).title
+    return told(outline(report).title)
 
 
 def style() -> str:
@@ -65,7 +69,7 @@ def fragment(report: Contents, top: int = 10) -> str:
 
 def outline_fragment(shown: Outline) -> str:
     """A page's content for a notebook, with its style and without a script."""
-    return framed(_body(shown))
+    return framed(_body(shown.told()))
 
 
 def framed(content: Iterable[str]) -> str:
@@ -75,6 +79,7 @@ def framed(content: Iterable[str]) -> str:
 
 def plain(shown: Outline, tables: Iterable[str]) -> Iterator[str]:
     """A page and all tables below it without document, style and script."""
+    shown = shown.told()
     yield '<div class="stepscope">\n'
     yield from _contents(shown)
     yield "<main>\n"
@@ -99,8 +104,8 @@ def _body(shown: Outline) -> Iterator[str]:
 
 def _contents(shown: Outline) -> Iterator[str]:
     """Links to the sections, so that none is more than two keys away."""
-    titles = [*(section.title for section in shown.sections), _ALL]
-    yield '<nav aria-label="Sections"><ul>'
+    titles = [*(section.title for section in shown.sections), told(_ALL)]
+    yield f'<nav aria-label="{told(said("Sections"))}"><ul>'
     yield from (f'<li><a href="#{anchor(title)}">{escape(title)}</a></li>' for title in titles)
     yield "</ul></nav>\n"
 

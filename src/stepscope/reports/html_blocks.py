@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from stepscope.language import listing, said, told
 from stepscope.reports.blocks import PARTS, Bar, Bars, Grid, Heading, Item, Line, Section
 from stepscope.reports.units import duration, percent
 
+_TONES: Final = {"error": said("error:"), "warning": said("warning:")}
 _WIDTH: Final = 1000
 #: A square in the colour of a part of the budget.
 _KEY: Final = '<svg viewBox="0 0 1 1"><rect class="p{}" width="1" height="1"></rect></svg>'
@@ -67,7 +69,7 @@ def _blocks(section: Section) -> Iterator[str]:
 
 
 def _line(line: Line) -> str:
-    word = f"<strong>{line.tone}:</strong> " if line.tone in ("error", "warning") else ""
+    word = f"<strong>{told(_TONES[line.tone])}</strong> " if line.tone in _TONES else ""
     detail = f' <span class="aside">→ {escape(line.detail)}</span>' if line.detail else ""
     return f'<li class="{line.tone}">{word}{escape(line.text)}{detail}</li>\n'
 
@@ -90,9 +92,10 @@ def item_html(item: Item) -> Iterator[str]:
             yield "</li>\n"
         yield "</ul>\n"
     if item.inspect:
-        yield f"<p>Look inside: <code>{escape(item.inspect)}</code></p>\n"
+        yield f"<p>{told(said('Look inside: '))}<code>{escape(item.inspect)}</code></p>\n"
     if item.also:
-        yield f'<p class="aside">It also explains: {escape("; ".join(item.also))}</p>\n'
+        also = said("It also explains: {findings}", findings=listing(item.also, "; "))
+        yield f'<p class="aside">{escape(told(also))}</p>\n'
     yield "</details>\n"
 
 
@@ -100,10 +103,10 @@ def _bars(block: Bars, title: str) -> Iterator[str]:
     used = [i for i, _ in enumerate(PARTS) if any(row.parts[i] for row in block.rows)]
     longest = max(row.total for row in block.rows) or 1
     yield '<p class="key aside" aria-hidden="true">'
-    yield "".join(f"<span>{_KEY.format(i)}{PARTS[i][1]}</span> " for i in used)
+    yield "".join(f"<span>{_KEY.format(i)}{told(PARTS[i][1])}</span> " for i in used)
     yield f'</p>\n{scrolled(title)}<table class="budget"><thead><tr><th scope="col">step</th><th scope="col" class="n">'
-    yield 'total</th><th scope="col">budget</th>'
-    yield "".join(f'<th scope="col" class="n">{PARTS[i][1]}</th>' for i in used)
+    yield f'{told(said("total"))}</th><th scope="col">{told(said("budget"))}</th>'
+    yield "".join(f'<th scope="col" class="n">{told(PARTS[i][1])}</th>' for i in used)
     yield "</tr></thead><tbody>\n"
     for row in block.rows:
         yield f'<tr><th scope="row">{escape(row.label)}</th><td class="n">{duration(row.total)}</td><td>'
@@ -117,14 +120,16 @@ def _bars(block: Bars, title: str) -> Iterator[str]:
 
 def _bar(row: Bar, longest: int) -> str:
     """A stacked bar; its label says the same in words."""
-    words = ", ".join(f"{name} {duration(part)}" for (_, name), part in zip(PARTS, row.parts, strict=True) if part)
+    words = ", ".join(
+        f"{told(name)} {duration(part)}" for (_, name), part in zip(PARTS, row.parts, strict=True) if part
+    )
     parts: list[str] = []
     at = 0
     for i, part in enumerate(row.parts):
         left, right = _WIDTH * at // longest, _WIDTH * (at + part) // longest
         at += part
         if part:
-            name = PARTS[i][1]
+            name = told(PARTS[i][1])
             parts.append(
                 f'<rect class="p{i}" x="{left}" y="0" width="{max(1, right - left)}" height="16">'
                 f"<title>{name} {duration(part)}</title></rect>"
@@ -152,7 +157,8 @@ def _grid(grid: Grid, title: str) -> Iterator[str]:
     yield "</tbody></table></div>\n"
     if grid.hidden:
         link = f'<a href="#{table_anchor(grid.table)}">{escape(grid.table)}</a>'
-        yield f'<p class="aside">{grid.hidden:,} more in the table {link}</p>\n'
+        more = escape(told(said("{rows:,} more in the table", rows=grid.hidden)))
+        yield f'<p class="aside">{more} {link}</p>\n'
 
 
 def _row_heading(value: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import listing, said, told
 from stepscope.reports.blocks import PARTS, Bars, Block, Grid, Item, Line, Outline
 from stepscope.reports.contents import Contents
 from stepscope.reports.outline import outline
@@ -19,7 +20,7 @@ _OPENING: Final = re.compile(r"^(?:[-+=]|\d+[.)])")
 _LONGEST: Final = 200
 _BAR: Final = 24
 _GLYPHS: Final = ("█", "▓", "▒", "·")
-_TONES: Final = {"error": "**error**: ", "warning": "**warning**: ", "info": "", "good": "", "plain": ""}
+_TONES: Final = {"error": said("error"), "warning": said("warning")}
 
 
 def text(report: Contents, top: int = 10) -> str:
@@ -29,6 +30,7 @@ def text(report: Contents, top: int = 10) -> str:
 
 def page_text(page: Outline) -> str:
     """A page as a Markdown document."""
+    page = page.told()
     lines = [f"# {escaped(page.title)}", "", _paragraph(" · ".join(page.facts)), ""]
     for section in page.sections:
         lines += [f"## {escaped(section.title)}", ""]
@@ -59,7 +61,8 @@ def _entities(match: re.Match[str]) -> str:
 def _block(block: Block) -> Iterator[str]:
     if isinstance(block, Line):
         detail = f" → {escaped(block.detail)}" if block.detail else ""
-        yield f"- {_TONES[block.tone]}{escaped(block.text)}{detail}"
+        tone = f"**{told(_TONES[block.tone])}**: " if block.tone in _TONES else ""
+        yield f"- {tone}{escaped(block.text)}{detail}"
     elif isinstance(block, Bars):
         yield from _bars(block)
     elif isinstance(block, Item):
@@ -83,16 +86,16 @@ def _item(item: Item) -> Iterator[str]:
             yield "  ```"
     if item.inspect:
         yield ""
-        yield f"Look inside: `{item.inspect.replace('`', chr(39))}`"
+        yield f"{told(said('Look inside: '))}`{item.inspect.replace('`', chr(39))}`"
     if item.also:
         yield ""
-        yield f"It also explains: {escaped('; '.join(item.also))}."
+        yield escaped(told(said("It also explains: {findings}.", findings=listing(item.also, "; "))))
 
 
 def _bars(block: Bars) -> Iterator[str]:
     used = [i for i, _ in enumerate(PARTS) if any(row.parts[i] for row in block.rows)]
     longest = max(row.total for row in block.rows) or 1
-    yield "| | total | | " + " | ".join(PARTS[i][1] for i in used) + " |"
+    yield f"| | {told(said('total'))} | | " + " | ".join(told(PARTS[i][1]) for i in used) + " |"
     yield "|---|--:|---|" + "--:|" * len(used)
     for row in block.rows:
         bar = "".join(_GLYPHS[i] * round(_BAR * row.parts[i] / longest) for i in used)
@@ -111,7 +114,7 @@ def _grid(grid: Grid) -> Iterator[str]:
         yield "| " + " | ".join(_cell(str(row[i])) for i in kept) + " |"
     if grid.hidden:
         yield ""
-        yield f"{grid.hidden:,} more rows in `{grid.table}`."
+        yield told(said("{rows:,} more rows in `{table}`.", rows=grid.hidden, table=grid.table))
 
 
 def _cell(value: str) -> str:

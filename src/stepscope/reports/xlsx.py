@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import xlsxwriter
 
+from stepscope.language import told
 from stepscope.model.process.scratch import remove_scratch, scratch_folder
 from stepscope.model.schema import Column, count, text
 from stepscope.model.table import Table
@@ -200,11 +201,12 @@ class Sheets:
 
 def _finding(finding: Finding) -> tuple[Any, ...]:
     """A row of the findings' sheet."""
-    actions = "\n".join(action.text for action in finding.actions)
+    actions = "\n".join(told(action.text) for action in finding.actions)
     ranks = ", ".join(map(str, finding.evidence.ranks))
     return (
-        finding.code, finding.severity, finding.title, finding.cost_ns, finding.gain_ceiling, finding.text, actions,
-        "; ".join(finding.symptoms), ranks,
+        finding.code, finding.severity, told(finding.title), finding.cost_ns, finding.gain_ceiling,
+        told(finding.text), actions,
+        "; ".join(map(told, finding.symptoms)), ranks,
     )  # fmt: skip
 
 

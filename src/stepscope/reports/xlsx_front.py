@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stepscope.language import said, told
 from stepscope.model.amounts import duration, percent
 from stepscope.reports.blocks import PARTS, Bars, Outline
 from stepscope.reports.contents import Contents
@@ -28,25 +29,27 @@ def write(book: Any, sheet: Any, report: Contents, page: Outline, links: Mapping
         page: The same as a page.
         links: Name of the sheet of each table.
     """
-    front = _Front(book, sheet)
+    page, front = page.told(), _Front(book, sheet)
     front.line(page.title, front.title)
     for fact in page.facts:
         front.line(fact)
     if page.figures:
-        front.heading("Figures")
+        front.heading(said("Figures"))
         for figure in page.figures:
             front.row(figure.label, figure.value, figure.detail)
     if report.findings:
-        front.heading("Findings", "saved per step", "of the step")
+        front.heading(said("Findings"), said("saved per step"), said("of the step"))
         for finding in report.findings:
             cost = "" if finding.cost_ns is None else duration(finding.cost_ns)
             gain = finding.gain_ceiling
-            front.row(f"{finding.code}  {finding.title}", cost, "" if gain is None else percent(gain / (1 + gain)))
+            front.row(
+                f"{finding.code}  {told(finding.title)}", cost, "" if gain is None else percent(gain / (1 + gain))
+            )
     for section in page.sections:
         for block in section.blocks:
             if isinstance(block, Bars) and block.rows:
                 front.budget(section.title, block)
-    front.heading("Sheets")
+    front.heading(said("Sheets"))
     for table, name in links.items():
         front.link(name, table)
 
@@ -70,20 +73,20 @@ class _Front:
 
     def line(self, text: str, form: Any = None) -> None:
         """A line of text."""
-        self._sheet.write_string(self._row, 0, visible(text), form or self._text)
+        self._sheet.write_string(self._row, 0, visible(told(text)), form or self._text)
         self._row += 1
 
     def heading(self, *texts: str) -> None:
         """A heading, after an empty line."""
         self._row += 1
         for i, text in enumerate(texts):
-            self._sheet.write_string(self._row, i, text, self._head)
+            self._sheet.write_string(self._row, i, told(text), self._head)
         self._row += 1
 
     def row(self, *texts: str) -> None:
         """Texts side by side."""
         for i, text in enumerate(texts):
-            self._sheet.write_string(self._row, i, visible(text), self._text)
+            self._sheet.write_string(self._row, i, visible(told(text)), self._text)
         self._row += 1
 
     def link(self, name: str, table: str) -> None:
@@ -93,7 +96,7 @@ class _Front:
 
     def budget(self, title: str, bars: Bars) -> None:
         """The parts of the steps, and their chart."""
-        self.heading(title, *(f"{label} [ms]" for _, label in PARTS), "step [ms]")
+        self.heading(title, *(f"{told(label)} [ms]" for _, label in PARTS), "step [ms]")
         first = self._row
         for bar in bars.rows[:_MOST_BARS]:
             self._sheet.write_string(self._row, 0, visible(bar.label), self._text)
@@ -106,7 +109,7 @@ class _Front:
         for i, (_, label) in enumerate(PARTS, start=1):
             chart.add_series(
                 {
-                    "name": label,
+                    "name": told(label),
                     "categories": [name, first, 0, last, 0],
                     "values": [name, first, i, last, i],
                     "fill": {"color": _COLOURS[i - 1]},

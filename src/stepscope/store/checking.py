@@ -7,6 +7,7 @@ from typing import Final
 
 import duckdb
 
+from stepscope.language import said
 from stepscope.model.tables import EVENTS
 from stepscope.store.layout import EVENTS_GLOB, SPAN_COLUMNS
 
@@ -26,4 +27,4 @@ def check_events(folder: Path, connection: duckdb.DuckDBPyConnection) -> None:
     files = [str(path) for path in folder.glob(EVENTS_GLOB)]
     for column, number in connection.execute(_NULLS_SQL, {"files": files}).fetchall():
         if column in _KNOWN:
-            raise RuntimeError(f"{number} events were stored without {column}")
+            raise RuntimeError(said("{number} events were stored without {column}", number=number, column=column))

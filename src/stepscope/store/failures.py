@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 
 _FULL_NAMES: Final = ("ENOSPC", "EDQUOT", "EFBIG")
@@ -26,7 +27,10 @@ class CannotStoreError(UserError):
     """
 
     def __init__(self, folder: Path | str, reason: str = "") -> None:
-        super().__init__(f"{folder} can't be written ({reason})", hint="choose another folder with --store")
+        super().__init__(
+            said("{folder} can't be written ({reason})", folder=folder, reason=reason),
+            hint="choose another folder with --store",
+        )
         self.args = (folder, reason)
         self.reason = reason
 

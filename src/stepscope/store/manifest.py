@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
 from stepscope.model.tables.memory import ALLOCATOR_EVENTS
@@ -104,13 +105,18 @@ def _read(store: Path) -> _Manifest:
     try:
         manifest: dict[str, Any] = json.loads((store / MANIFEST).read_text(encoding="utf-8"))
         if manifest["version"] != VERSION:
-            raise UserError(f"{store} was written by another version of stepscope", hint="read the recording again")
+            raise UserError(
+                said("{store} was written by another version of stepscope", store=store),
+                hint="read the recording again",
+            )
         sizes = {name: int(file["bytes"]) for name, file in manifest["files"].items()}
         known = manifest.get("starts")
         starts = None if known is None else (int(known[0]), int(known[1]))
         return _Manifest(Recording.from_json(manifest["recording"]), sizes, starts)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(f"{store} is not a stepscope store", hint="give the recording itself") from error
+        raise UserError(
+            said("{store} is not a stepscope store", store=store), hint="give the recording itself"
+        ) from error
 
 
 def _rows(paths: list[Path], connection: duckdb.DuckDBPyConnection) -> dict[Path, int]:

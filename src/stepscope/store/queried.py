@@ -9,6 +9,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.process.memory_limit import is_out_of_memory, memory_limited
 from stepscope.model.process.sandbox import failure
@@ -51,11 +52,13 @@ def answer(
     except (MemoryError, duckdb.Error, RuntimeError, pa.ArrowException) as error:
         if is_out_of_memory(error):
             raise UserError(
-                f"the query needs more memory than {memory_mb:,} MB", hint="ask for less at a time"
+                said("the query needs more memory than {memory_mb:,} MB", memory_mb=memory_mb),
+                hint="ask for less at a time",
             ) from error
         if monotonic() - started >= seconds:
             raise UserError(
-                f"the query was stopped after {seconds:g} s", hint="`stepscope query` may take longer"
+                said("the query was stopped after {seconds:g} s", seconds=seconds),
+                hint="`stepscope query` may take longer",
             ) from error
         raise failure(error) from error
     finally:

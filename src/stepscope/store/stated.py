@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.model.device_table import DEVICES
 from stepscope.model.devices import match
@@ -46,7 +47,7 @@ class StatedDevice:
         known = match(device)
         if device is not None and known is None:
             hint = choose(device, [one.name for one in DEVICES])
-            raise UserError(f"the device table has no {device!r}", hint=hint)
+            raise UserError(said("the device table has no {device!r}", device=device), hint=hint)
         return cls(known.name if known else None, None if memory is None else _bytes(memory))
 
     def columns_sql(self) -> str:
@@ -64,11 +65,11 @@ class StatedDevice:
 
     def note(self) -> _Note:
         """The line of health that says so."""
-        told = [f"the device is {self.name}"] if self.name is not None else []
+        told = [said("the device is {name}", name=self.name)] if self.name is not None else []
         if self.memory_bytes is not None:
-            told.append(f"its memory has {quantity(self.memory_bytes, 'bytes')}")
+            told.append(said("its memory has {memory_bytes}", memory_bytes=quantity(self.memory_bytes, "bytes")))
         return (
-            "device-stated", "info", 1, f"the user states that {' and '.join(told)}",
+            "device-stated", "info", 1, said("the user states that {told}", told=' and '.join(told)),
             "peaks and sizes are taken from this, whatever the recording says",
         )  # fmt: skip
 
@@ -76,11 +77,11 @@ class StatedDevice:
 def _bytes(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise UserError(f"{text!r} is no size of memory", hint="write it as in 64GiB or 80GB")
+        raise UserError(said("{text!r} is no size of memory", text=text), hint="write it as in 64GiB or 80GB")
     number, prefix, binary = (str(part) for part in found.groups())
     if not prefix and not text.strip().upper().endswith("B"):
         prefix, binary = "g", "i"
     size = round(float(number) * float(1024 if binary else 1000) ** _POWERS[prefix.lower()])
     if not 0 < size < 2**60:
-        raise UserError(f"{text!r} is no size of memory", hint="write it as in 64GiB or 80GB")
+        raise UserError(said("{text!r} is no size of memory", text=text), hint="write it as in 64GiB or 80GB")
     return size

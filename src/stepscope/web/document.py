@@ -63,7 +63,8 @@ def head(report: Contents) -> dict[str, Any]:
 
 
 def page_of(shown: Outline) -> dict[str, Any]:
-    """An outline as JSON values."""
+    """An outline as JSON values, in the language that is spoken."""
+    shown = shown.told()
     return {
         "title": shown.title,
         "facts": list(shown.facts),

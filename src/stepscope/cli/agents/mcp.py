@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepscope.cli.options import NoCache, PathList, Store
+from stepscope.language import said
 
 
 def mcp(paths: PathList, no_cache: NoCache = False, store: Store = None) -> None:
@@ -23,7 +24,7 @@ def mcp(paths: PathList, no_cache: NoCache = False, store: Store = None) -> None
 
     for path in paths:
         if not path.exists():
-            raise UserError(f"{path} does not exist", hint="give files or folders with recordings")
+            raise UserError(said("{path} does not exist", path=path), hint="give files or folders with recordings")
 
     recordings = Recordings(paths, lambda path: open_input([path], cache=not no_cache, store=store, locked=True))
     try:

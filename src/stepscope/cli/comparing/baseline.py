@@ -11,6 +11,7 @@ from stepscope.cli.command import Command
 from stepscope.cli.comparing.compare import Confidence
 from stepscope.cli.comparing.gates import FailOn
 from stepscope.cli.comparing.recorded_rank import RecordedRank, of_a_rank
+from stepscope.language import said, told
 
 baseline = typer.Typer(help="Keep a recording's figures, and hold later recordings against them.")
 
@@ -31,7 +32,7 @@ def save(recorded: RecordedRank, output: Out) -> None:
     with text_output(output, recorded.paths) as out:
         out.write(baseline_text(summary))
     if output != STDOUT:
-        typer.echo(f"wrote {output}", err=True)
+        typer.echo(told(said("wrote {output}", output=output)), err=True)
 
 
 @baseline.command("check", cls=Command)

@@ -15,6 +15,7 @@ from stepscope.cli.comparing.gates import FailOn
 from stepscope.cli.comparing.sweep import At, By, Csv
 from stepscope.cli.options import Device, Memory, NoCache, Store
 from stepscope.cli.page.serving import AllowedHosts, Host, NoBrowser, Port, listening_at
+from stepscope.language import said
 
 if TYPE_CHECKING:
     from stepscope.comparison.result import Comparison
@@ -128,7 +129,7 @@ def compare(
     if view and (wanted or limits):
         raise UserError("--view serves the comparison, and neither writes files nor judges limits")
     if len(paths) == 1 and not (base_step or any(one is not None for one in (base_rank, base_run, base_span))):
-        hint = "give a second one, or --base-rank, --base-step, --base-run or --base-span"
+        hint = said("give a second one, or --base-rank, --base-step, --base-run or --base-span")
         raise UserError("one recording has nothing to be compared with", hint=hint)
     options = CompareOptions(
         rank if base_rank is None else base_rank, rank, tuple(base_step or step or ()), tuple(step or ()),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from stepscope.language import said, told
+
 
 def wanted_files(given: Mapping[str, Path | None], inputs: Sequence[Path]) -> dict[str, Path]:
     """The files asked for, by kind; refused before anything is read if one can't be written.
@@ -50,4 +52,4 @@ def write_files(
             with text_output(path, inputs) as out:
                 out.write(texts[kind]())
         if path != STDOUT:
-            typer.echo(f"wrote {path}", err=True)
+            typer.echo(told(said("wrote {path}", path=path)), err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepscope.cli.options import NoCache, PathList, Run, Span, Store
+from stepscope.language import said, told
 
 if TYPE_CHECKING:
     from stepscope.analyses.serving.benchmark import Benchmark
@@ -58,11 +59,15 @@ def _text(path: Path) -> str:
 
     try:
         if path.stat().st_size > 256 << 20:
-            raise UserError(f"{path} is too large for a benchmark's result", hint="write it without details")
+            raise UserError(
+                said("{path} is too large for a benchmark's result", path=path), hint="write it without details"
+            )
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is no text"
-        raise UserError(f"{path} can't be read ({said})", hint="give a benchmark's JSON") from error
+        words = getattr(error, "strerror", None) or said("it is no text")
+        raise UserError(
+            said("{path} can't be read ({words})", path=path, words=words), hint="give a benchmark's JSON"
+        ) from error
 
 
 def _json(table: Table) -> str:
@@ -74,13 +79,17 @@ def _json(table: Table) -> str:
 def _page(table: Table, figures: Benchmark) -> str:
     from stepscope.model.amounts import duration, percent
 
-    names = {"ttft": "TTFT, mean", "tpot": "TPOT, mean", "itl": "ITL, median", "itl p99": "ITL, 99th percentile"}
+    names = {"ttft": "TTFT, mean", "tpot": "TPOT, mean", "itl": "ITL, median", "itl p99": said("ITL, 99th percentile")}
     rows = table.records()
     lines = [
-        f"{figures.requests:,} requests, {figures.input_tokens / figures.requests:,.0f} tokens of prompt and "
-        f"{figures.output_tokens / figures.requests:,.0f} of answer each"
-        + (f", up to {figures.concurrency:,} at a time" if figures.concurrency else "")
-        + (f"; {figures.accepted:.2f} tokens per verification" if figures.accepted else ""),
+        said(
+            "{requests:,} requests, {input_tokens:,.0f} tokens of prompt and {output_tokens:,.0f} of answer each",
+            requests=figures.requests,
+            input_tokens=figures.input_tokens / figures.requests,
+            output_tokens=figures.output_tokens / figures.requests,
+        )
+        + (said(", up to {concurrency:,} at a time", concurrency=figures.concurrency) if figures.concurrency else "")
+        + (said("; {accepted:.2f} tokens per verification", accepted=figures.accepted) if figures.accepted else ""),
     ]
     for of in dict.fromkeys(row["of"] for row in rows):
         mine = [row for row in rows if row["of"] == of]
@@ -90,6 +99,9 @@ def _page(table: Table, figures: Benchmark) -> str:
             share = percent(abs(row["share"]))
             lines.append(f"  {row['part']:<22} {sign + duration(abs(row['time_ns'])):>10} {sign + share:>9}")
     if not rows:
-        lines += ["", "Neither prompts nor answers of the recording can be held against its figures."]
-    lines += ["", "The passes are those of the recording; whether it ran under the benchmark's load no file tells."]
-    return "\n".join(lines) + "\n"
+        lines += ["", said("Neither prompts nor answers of the recording can be held against its figures.")]
+    lines += [
+        "",
+        said("The passes are those of the recording; whether it ran under the benchmark's load no file tells."),
+    ]
+    return "\n".join(map(told, lines)) + "\n"

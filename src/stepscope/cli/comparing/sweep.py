@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepscope.language import said
+
 if TYPE_CHECKING:
     from stepscope.cli.opening import OpenOptions
 
@@ -32,7 +34,7 @@ def is_sweep(paths: Sequence[Path], at: str | None, by: str | None, csv: Path | 
 
     asked = [name for name, value in (("--at", at), ("--by", by), ("--csv", csv)) if value is not None]
     if asked and len(paths) < 2:
-        raise UserError(f"{asked[0]} is about several recordings", hint="give two or more")
+        raise UserError(said("{asked} is about several recordings", asked=asked[0]), hint="give two or more")
     return len(paths) > 2 or bool(asked)
 
 
@@ -72,7 +74,9 @@ def sweep(
     from stepscope.reports.swept.page import outline
 
     if given := [name for name, value in refused.items() if value]:
-        raise UserError(f"{given[0]} is about two recordings, not a sweep", hint="leave it out, or compare two")
+        raise UserError(
+            said("{given} is about two recordings, not a sweep", given=given[0]), hint="leave it out, or compare two"
+        )
     numbers = numbers_given(at)
     check_axis(len(paths), numbers, by)
     points = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from stepscope.cli.planning import choices as c
+from stepscope.language import said
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
@@ -120,7 +121,9 @@ def _write(found: Planned, json: Path | None, settings: str | None) -> None:
     if settings is not None:
         text = found.settings.get(settings.lower())
         if text is None:
-            raise UserError(f"there are no settings for {settings!r}", hint=choose(settings, found.settings))
+            raise UserError(
+                said("there are no settings for {settings!r}", settings=settings), hint=choose(settings, found.settings)
+            )
         typer.echo(text)
     elif json is not None:
         from json import dumps

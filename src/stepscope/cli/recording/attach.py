@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from stepscope.language import said, told
+
 Pid = Annotated[
     int | None,
     typer.Argument(metavar="[PID]", min=1, help="A process of the job, or what started it, as torchrun."),
@@ -89,9 +91,15 @@ def attach(
                 withdraw(processes, control)
             of = max(one.world_size for one in processes)
             if len(processes) < of:
-                missing.append(f"{len(processes)} of {of} ranks run on this machine; attach on the others, too")
+                missing.append(
+                    said(
+                        "{processes} of {of} ranks run on this machine; attach on the others, too",
+                        processes=len(processes),
+                        of=of,
+                    )
+                )
             for line in [*(sentences(reports, waiting_settings(control)) if reports else []), *missing]:
-                typer.echo(f"stepscope: {line}.", err=True)
+                typer.echo(told(said("stepscope: {line}.", line=line)), err=True)
             if not reports:
                 raise UserError("nothing was recorded", hint="see whether its loop runs, or give a longer --timeout")
     if not no_report:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from stepscope.language import said, told
+
 
 def diagnose(folder: Path) -> None:
     """Print what `stepscope analyze` says; a sentence where it can't, since the exit status is the program's."""
@@ -20,4 +22,4 @@ def diagnose(folder: Path) -> None:
         with open_input([folder], cache=True, store=None) as trace:
             terminal.write(build_report(trace, ReportOptions(page=True)), sys.stdout, top=10)
     except StepscopeError as error:
-        typer.echo(f"stepscope: {error}.", err=True)
+        typer.echo(told(said("stepscope: {error}.", error=error)), err=True)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from stepscope.language import said, told
+
 
 class ExportChoice(str, Enum):
     """What parsing writes."""
@@ -46,10 +48,25 @@ def parse_ascend(folder: Folder, processes: Processes = None, export: Export = N
     cores = os.cpu_count() or 1
     chosen = [one.value for one in export or ()]
     done = parse(folder, min(processes or max(1, cores // 2), cores), chosen, again=again)
-    left = f"; {len(done.before)} had been parsed before (--again parses them anew)" if done.before else ""
-    typer.echo(f"stepscope: parsed {len(done.parsed)} recordings in {folder}{left}.", err=True)
+    left = (
+        said("; {before} had been parsed before (--again parses them anew)", before=len(done.before))
+        if done.before
+        else ""
+    )
+    typer.echo(
+        told(
+            said(
+                "stepscope: parsed {parsed} recordings in {folder}{left}.",
+                parsed=len(done.parsed),
+                folder=folder,
+                left=left,
+            )
+        ),
+        err=True,
+    )
     if done.failed:
         names = ", ".join(one.name for one in done.failed)
         raise UserError(
-            f"{len(done.failed)} recordings have no results: {names}", hint="see above what their parser said"
+            said("{failed} recordings have no results: {names}", failed=len(done.failed), names=names),
+            hint="see above what their parser said",
         )

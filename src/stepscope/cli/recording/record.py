@@ -7,6 +7,8 @@ from typing import Annotated, Final
 
 import typer
 
+from stepscope.language import said, told
+
 #: How many times the usual length makes a step slow, to a trigger alone and to what watches all steps.
 _SLOW: Final = 2.0
 _SLOW_WATCHED: Final = 1.5
@@ -178,7 +180,7 @@ def record(
             )
         problems = nsys.export(folder) if with_ else []
         for line in [*sentences(reports_in(reports), settings), *about_samples(sampler), *watched, *problems]:
-            typer.echo(f"stepscope: {line}.", err=True)
+            typer.echo(told(said("stepscope: {line}.", line=line)), err=True)
     made = recordings_in(folder) if watch else [folder] if folder.is_dir() else []
     # A program may end before the steps that its last reason asked for.
     found = [one for one in made if one not in before and any(map(_is_recording, one.iterdir()))]
@@ -198,7 +200,8 @@ def _range(steps: str) -> tuple[int, int]:
     first, colon, stop = steps.partition(":")
     if not (colon and first.isdecimal() and stop.isdecimal() and int(first) < int(stop)):
         raise UserError(
-            f"--steps {steps} is no range of steps", hint="give the first step and the one after the last, as 10:14"
+            said("--steps {steps} is no range of steps", steps=steps),
+            hint="give the first step and the one after the last, as 10:14",
         )
     return int(first), int(stop)
 
@@ -209,7 +212,7 @@ def _signal(name: str | None) -> str:
 
     full = f"SIG{name.upper().removeprefix('SIG')}" if name else ""
     if full not in ("", "SIGUSR1", "SIGUSR2"):
-        raise UserError(f"--signal {name} can't ask for recordings", hint="give USR1 or USR2")
+        raise UserError(said("--signal {name} can't ask for recordings", name=name), hint="give USR1 or USR2")
     return full
 
 
@@ -217,14 +220,16 @@ def _known_trigger(name: str | None) -> None:
     from stepscope.model.errors import UserError
 
     if name not in (None, "slow-step"):
-        raise UserError(f"no trigger is called {name}", hint="give --trigger slow-step")
+        raise UserError(said("no trigger is called {name}", name=name), hint="give --trigger slow-step")
 
 
 def _known_profiler(name: str | None, options: list[str] | None) -> None:
     from stepscope.model.errors import UserError
 
     if name not in (None, "nsys"):
-        raise UserError(f"--with {name} is no profiler", hint="give --with nsys, or leave it out for torch.profiler")
+        raise UserError(
+            said("--with {name} is no profiler", name=name), hint="give --with nsys, or leave it out for torch.profiler"
+        )
     if options and name is None:
         raise UserError("--nsys-option is for Nsight Systems", hint="give --with nsys, too")
 
@@ -234,5 +239,8 @@ def _numbers(ranks: str | None) -> tuple[int, ...]:
 
     parts = ranks.split(",") if ranks else []
     if not all(part.strip().isdecimal() for part in parts):
-        raise UserError(f"--ranks {ranks} is no list of ranks", hint="give numbers with commas between them, as 0,7")
+        raise UserError(
+            said("--ranks {ranks} is no list of ranks", ranks=ranks),
+            hint="give numbers with commas between them, as 0,7",
+        )
     return tuple(int(part) for part in parts)

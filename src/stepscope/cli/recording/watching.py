@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from stepscope.language import said, told
+
 if TYPE_CHECKING:
     from stepscope.record.machine.sampler import MachineSampler
     from stepscope.record.settings import RecordSettings
@@ -44,7 +46,7 @@ def watching(settings: RecordSettings, sampler: MachineSampler | None, prometheu
     began, before = time.time_ns(), set(recordings_in(output))
     with serving_metrics(rings, prometheus) as port:
         if prometheus == 0:
-            typer.echo(f"stepscope: metrics are at port {port}.", err=True)
+            typer.echo(told(said("stepscope: metrics are at port {port}.", port=port)), err=True)
         watcher.start()
         try:
             yield lines

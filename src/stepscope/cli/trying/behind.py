@@ -9,6 +9,8 @@ from typing import Final
 
 import typer
 
+from stepscope.language import said, told
+
 #: Options with a value that are looked for there; others, such as `--steps`, many programs have themselves.
 _NAMES: Final = ("--json", "--minutes", "--only")
 
@@ -55,8 +57,13 @@ def own_options(program: Sequence[str], given: Sequence[str]) -> tuple[list[str]
         if not value:
             raise typer.BadParameter("it needs a value", param_hint=name)
         _take(found, name, value)
-        hint = f"{name} {value} is taken as an option of stepscope's, since {file.name} does not name it"
-        typer.echo(f"stepscope: {hint}; behind -- it is the program's.", err=True)
+        hint = said(
+            "{name} {value} is taken as an option of stepscope's, since {program} does not name it",
+            name=name,
+            value=value,
+            program=file.name,
+        )
+        typer.echo(told(said("stepscope: {hint}; behind -- it is the program's.", hint=hint)), err=True)
     return kept, found
 
 
@@ -71,4 +78,6 @@ def _take(found: OwnOptions, name: str, value: str) -> None:
         except ValueError:
             found.minutes = -1.0
         if not found.minutes >= 0.1:
-            raise typer.BadParameter(f"{value} is no number of minutes of 0.1 or more", param_hint=name)
+            raise typer.BadParameter(
+                said("{value} is no number of minutes of 0.1 or more", value=value), param_hint=name
+            )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepscope.language import said, told
+
 if TYPE_CHECKING:
     from stepscope.trying.result import Tried
 
@@ -81,7 +83,7 @@ def try_(
     )  # fmt: skip
     _show(tried, json)
     if json is not None and json != STDOUT:
-        typer.echo(f"wrote {json}", err=True)
+        typer.echo(told(said("wrote {json}", json=json)), err=True)
     if stopped:
         typer.echo("stepscope: interrupted; run the same with the same --output to go on.", err=True)
     raise typer.Exit(stopped or (0 if tried.base_ns is not None else 2))
@@ -121,8 +123,12 @@ def _carry_out(
     )  # fmt: skip
     state = opened(folder, command, working)
     place = Workplace(folder, TriedProgram(tuple(command), working, given_environment()), in_place=in_place)
-    where = "in the program's own folder" if in_place else f"in copies of {working} below {folder}"
-    _say(f"each run works {where}")
+    where = (
+        said("in the program's own folder")
+        if in_place
+        else said("in copies of {working} below {folder}", working=working, folder=folder)
+    )
+    _say(told(said("each run works {where}", where=where)))
     trial = Trial(place, state, options, _say)
     stopped = 0
     with stopping():
@@ -135,12 +141,12 @@ def _carry_out(
         try:
             prices.keep(tried, file)
         except OSError as error:
-            _say(f"prices can't be kept in {file} ({error.strerror})")
+            _say(told(said("prices can't be kept in {file} ({strerror})", file=file, strerror=error.strerror)))
     return tried, stopped
 
 
 def _say(text: str) -> None:
-    typer.echo(f"stepscope: {text}.", err=True)
+    typer.echo(told(said("stepscope: {text}.", text=text)), err=True)
 
 
 def _command(program: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import NONE, duration, percent, plural
 from stepscope.reports.blocks import Block, Grid, Heading, Line, Outline, Section
 from stepscope.reports.text import visible
@@ -27,22 +28,30 @@ def outline(tried: Tried) -> Outline:
         Section("What to write", _lines(tried)),
         Section("Also", tuple(Line(visible(one), "", "info") for one in tried.notes)),
     )
-    facts = (visible(shlex.join(tried.command)), f"output of the runs: {visible(str(tried.folder))}")
-    title = "What helps" if tried.finished else "What helps (not finished: run the same again to go on)"
+    facts = (
+        visible(shlex.join(tried.command)),
+        said("output of the runs: {folder}", folder=visible(str(tried.folder))),
+    )
+    title = said("What helps") if tried.finished else said("What helps (not finished: run the same again to go on)")
     return Outline(title, facts, tuple(one for one in sections if one.blocks))
 
 
 def _base(tried: Tried) -> tuple[Block, ...]:
     if tried.base_ns is None:
         return (Line("the unchanged program could not be timed", "", "warning"),)
-    spread = f", which differ by {percent(tried.base_spread)}" if tried.base_spread is not None else ""
+    spread = (
+        said(", which differ by {base_spread}", base_spread=percent(tried.base_spread))
+        if tried.base_spread is not None
+        else ""
+    )
     load = " to ".join(f"{one:.1f}" for one in tried.load)
-    load = f"; load {load} on {plural(tried.cores, 'core')}" if load else ""
+    load = said("; load {load} on {cores}", load=load, cores=plural(tried.cores, "core")) if load else ""
     ranks = f", {plural(tried.ranks, 'rank')}" if tried.ranks > 1 else ""
     return (
         Line(
-            f"unchanged: {duration(tried.base_ns)} per step on {tried.device}{ranks}, mean of"
-            f" {plural(tried.base_runs, 'run')}{spread}{load}",
+            said("unchanged: {base} per step on {device}{ranks}, mean of "
+                 "{runs}{spread}{load}", base=duration(tried.base_ns), device=tried.device, ranks=ranks,
+                 runs=plural(tried.base_runs, "run"), spread=spread, load=load),
             "", "plain",
         ),
     )  # fmt: skip
@@ -89,8 +98,9 @@ def _share(one: TriedRemedy) -> str:
 def _earlier(remedies: Sequence[TriedRemedy]) -> tuple[Line, ...]:
     return tuple(
         Line(
-            f"{one.name}: in {plural(len(one.earlier), 'earlier trial')} the median of measured over predicted was"
-            f" {median(one.earlier):.2f}",
+            said("{name}: in {trials} the median of measured over predicted was "
+                 "{median:.2f}", name=one.name,
+                 trials=plural(len(one.earlier), "earlier trial"), median=median(one.earlier)),
             "", "info",
         )
         for one in remedies
@@ -111,7 +121,18 @@ def _together(tried: Tried) -> tuple[Line, ...]:
     found = tried.combined
     now = duration(found.step_ns or 0)
     before = duration(found.base_ns or 0)
-    return (Line(f"{' + '.join(tried.together)}: {now} instead of {before} per step", visible(found.why), "plain"),)
+    return (
+        Line(
+            said(
+                "{together}: {now} instead of {before} per step",
+                together=" + ".join(tried.together),
+                now=now,
+                before=before,
+            ),
+            visible(found.why),
+            "plain",
+        ),
+    )
 
 
 def _lines(tried: Tried) -> tuple[Line, ...]:

@@ -10,6 +10,7 @@ from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.owners import owners
 from stepscope.ingest.whose.runs import runs
 from stepscope.ingest.whose.spans import RankSpans, spans
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.place import Place
 from stepscope.model.suggest import choose as suggest
@@ -75,7 +76,7 @@ def _chosen_run(
     if wanted is not None:
         given = wanted.rstrip("/")
         if given not in names or not given:
-            raise UserError(f"the input has no run {wanted!r}", hint=_hint(given, names))
+            raise UserError(said("the input has no run {wanted!r}", wanted=wanted), hint=_hint(given, names))
         return given
     if len(names) == 1:
         return names[0]
@@ -87,7 +88,7 @@ def _chosen_run(
 
 
 def _hint(wanted: str, names: tuple[str, ...]) -> str:
-    return "it is one run" if names == ("",) else suggest(wanted, names)
+    return said("it is one run") if names == ("",) else suggest(wanted, names)
 
 
 def _chosen_span(of_run: RankSpans, wanted: int | None) -> tuple[int, int]:
@@ -96,8 +97,8 @@ def _chosen_span(of_run: RankSpans, wanted: int | None) -> tuple[int, int]:
     if wanted is not None:
         if not 1 <= wanted <= most:
             raise UserError(
-                f"the input has no span {wanted}",
-                hint="each rank was recorded once" if most == 1 else f"it has spans 1 to {most}",
+                said("the input has no span {wanted}", wanted=wanted),
+                hint="each rank was recorded once" if most == 1 else said("it has spans 1 to {most}", most=most),
             )
         return wanted, most
     return max(having, key=lambda index: (having[index], index), default=1), most

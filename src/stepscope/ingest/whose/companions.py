@@ -8,6 +8,7 @@ from pathlib import Path
 from stepscope.ingest.inputs import source_of
 from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.names import worker_in
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 
 
@@ -22,7 +23,7 @@ def recordings_alone(found: Sequence[FoundRecordings]) -> tuple[list[FoundRecord
         recordings = [one for one in found if source_of(one.recording.reader).alone]
     if not recordings:
         raise UnusableInputError(
-            f"{found[0].path} holds samples of the machine and no recording",
+            said("{path} holds samples of the machine and no recording", path=found[0].path),
             hint="give the folder that holds both: what was sampled is shown with the steps of a recording",
         )
     return recordings, [one for one in found if one.companion and one not in recordings]

@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.ingest.whose.choice import Choice
 from stepscope.ingest.whose.found import FoundRecordings
+from stepscope.language import said
 from stepscope.model.amounts import listed
 from stepscope.model.trace import Note
 
@@ -23,12 +24,12 @@ def _runs(choice: Choice) -> list[Note]:
     if len(choice.runs) == 1:
         return []
     others = [run for run in choice.runs if run != choice.run]
-    listed = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+    listed = ", ".join(others[:5]) + (said(" and {others} more", others=len(others) - 5) if len(others) > 5 else "")
     return [
         (
             "runs", "warning", len(choice.runs),
-            f"the input holds {len(choice.runs)} runs of the same ranks",
-            f"{choice.run} is analysed; choose another with --run: {listed}",
+            said("the input holds {runs} runs of the same ranks", runs=len(choice.runs)),
+            said("{run} is analysed; choose another with --run: {listed}", run=choice.run, listed=listed),
         )
     ]  # fmt: skip
 
@@ -41,9 +42,9 @@ def _spans(choice: Choice) -> list[Note]:
         lines.append(
             (
                 "spans", "info", choice.most,
-                f"{who} recorded up to {choice.most} times" if len(ranks) > 1
+                said("{who} recorded up to {most} times", who=who, most=choice.most) if len(ranks) > 1
                 else f"{who} recorded {choice.most} times",
-                f"span {choice.span} is analysed; choose another with --span",
+                said("span {span} is analysed; choose another with --span", span=choice.span),
             )
         )  # fmt: skip
     without = sum(len(group) < choice.span for group in choice.of_run.ranks.values())
@@ -51,7 +52,11 @@ def _spans(choice: Choice) -> list[Note]:
         lines.append(
             (
                 "span-missing", "warning", without,
-                f"a rank has no span {choice.span}" if without == 1 else f"{without} ranks have no span {choice.span}",
+                said("a rank has no span {span}", span=choice.span) if without == 1 else said("{without} ranks "
+                                                                                              "have no span "
+                                                                                              "{span}",
+                                                                                              without=without,
+                                                                                              span=choice.span),
                 "left out",
             )
         )  # fmt: skip
@@ -60,8 +65,9 @@ def _spans(choice: Choice) -> list[Note]:
         lines.append(
             (
                 "snapshot-added", "info", len(added),
-                f"memory was recorded in {added[0]}" if len(added) == 1
-                else f"memory of {len(added)} ranks was recorded in snapshots such as {added[0]}",
+                said("memory was recorded in {added}", added=added[0]) if len(added) == 1
+                else said("memory of {added} ranks was recorded in snapshots such as "
+                          "{added_2}", added=len(added), added_2=added[0]),
                 "memory tables of the rank come from there" if len(added) == 1
                 else "memory tables of these ranks come from there",
             )
@@ -86,9 +92,10 @@ def _repeated(found: Sequence[FoundRecordings], choice: Choice) -> list[Note]:
     return [
         (
             "recording-repeated", "info", count,
-            f"{name} holds the same recording as another file" if count == 1
-            else f"{count} files, {name} among them, hold the same recording as another file",
-            "each recording is analysed once",
+            said("{name} holds the same recording as another file", name=name) if count == 1
+            else said("{count} files, {name} among them, hold the same recording as another "
+                      "file", count=count, name=name),
+            said("each recording is analysed once"),
         )
     ]  # fmt: skip
 
@@ -124,8 +131,10 @@ def _ranks(choice: Choice) -> list[Note]:
         lines.append(
             (
                 "ranks-missing", "info", missing,
-                f"the recording of one of the job's {size:,} ranks is not given{which}" if missing == 1
-                else f"the recordings of {missing:,} of the job's {size:,} ranks are not given{which}",
+                said("the recording of one of the job's {size:,} ranks is not "
+                     "given{which}", size=size, which=which) if missing == 1
+                else said("the recordings of {missing:,} of the job's {size:,} ranks are not "
+                          "given{which}", missing=missing, size=size, which=which),
                 "in collectives, waiting can't be separated from transfer; give the recordings of all ranks",
             )
         )  # fmt: skip

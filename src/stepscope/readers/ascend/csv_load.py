@@ -9,6 +9,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.readers.ascend.csvfile import ABSENT, CsvTable, cell_text, observe_zeros
 from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging, first_row
@@ -32,18 +33,23 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
     if columns is None:
         columns = _load_slowly(staging, path, name)
     if not columns:
-        staging.observe("file-unreadable", "warning", 1, f"{path.name} can't be read", "its contents are missing")
+        staging.observe(
+            "file-unreadable", "warning", 1, said("{name} can't be read", name=path.name), "its contents are missing"
+        )
         return None
     [rows] = first_row(staging.connection, f"SELECT count(*) FROM {name}")
     staging.observe(
-        "truncated", "error", int(_ends_early(path)), f"{path.name} ends in the middle of a row",
+        "truncated", "error", int(_ends_early(path)), said("{name} ends in the middle of a row", name=path.name),
         "rows are missing, and sums are lower bounds; copy the file again",
     )  # fmt: skip
-    staging.observe("file-empty", "info", int(not rows), f"{path.name} has a header and no rows", "it adds nothing")
+    staging.observe(
+        "file-empty", "info", int(not rows), said("{name} has a header and no rows", name=path.name), "it adds nothing"
+    )
     observe_zeros(staging, path)
     staging.observe(
         "columns-left-out", "warning", max(0, len(columns) - MOST_COLUMNS),
-        f"{path.name} has more than {MOST_COLUMNS:,} columns", "the columns after those are not read",
+        said("{name} has more than {most_columns:,} columns", name=path.name,
+             most_columns=MOST_COLUMNS), "the columns after those are not read",
     )  # fmt: skip
     return CsvTable(name, columns[:MOST_COLUMNS], rows)
 
@@ -102,7 +108,13 @@ def _load_slowly(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
                 done, rows = _insert(staging, name, columns, rows, done), []
     if rows:
         _insert(staging, name, columns, rows, done)
-    staging.observe("rows-repaired", "warning", odd, f"rows of {path.name} are broken", "their numbers may be missing")
+    staging.observe(
+        "rows-repaired",
+        "warning",
+        odd,
+        said("rows of {name} are broken", name=path.name),
+        "their numbers may be missing",
+    )
     return columns
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging, first_row
 
@@ -83,7 +84,7 @@ def observe_zeros(staging: Staging, path: Path) -> None:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = content.find(b"\0") >= 0
     staging.observe(
-        "input-damaged", "error", int(found), f"{path.name} has zeros in place of text",
+        "input-damaged", "error", int(found), said("{name} has zeros in place of text", name=path.name),
         "what stood there is missing; copy the file again",
     )  # fmt: skip
 
@@ -93,7 +94,7 @@ def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
     columns = sorted(table.numeric)
     bad = sum(_bad_cells(staging, table, several) for several in at_a_time(columns))
     staging.observe(
-        "cells-unreadable", "warning", bad, f"cells of {path.name} are no numbers where numbers belong",
+        "cells-unreadable", "warning", bad, said("cells of {name} are no numbers where numbers belong", name=path.name),
         "its contents are missing",
     )  # fmt: skip
 

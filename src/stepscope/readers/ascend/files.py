@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.sizes import SIZES
 from stepscope.readers.ascend.kinds import SAMPLES, SUMMARIES, TABLES, kind_of_name, summary_kind, table_kind
 from stepscope.readers.protocol import Source
@@ -199,5 +200,5 @@ def why_unread(path: Path) -> str:
     """What to say of a file of which `read_json` returns None."""
     with suppress(OSError):
         if path.stat().st_size > SIZES.sums_bytes:
-            return f"{path.name} has more than {SIZES.sums_bytes >> 20} MiB"
-    return f"{path.name} is no JSON"
+            return said("{name} has more than {sums_bytes} MiB", name=path.name, sums_bytes=SIZES.sums_bytes >> 20)
+    return said("{name} is no JSON", name=path.name)

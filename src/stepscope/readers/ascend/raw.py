@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
+
 _PARTS: Final = re.compile(r"device_\d+|host")
 _MOST_FOLDERS: Final = 1000
 
@@ -16,10 +18,11 @@ def hint(folder: Path) -> str | None:
     for path in _folders(folder):
         if path.name == "FRAMEWORK" or (path.name.startswith("PROF_") and _is_collected(path)):
             whole = path.parent if path.parent.name.endswith("_ascend_pt") else folder
-            return (
+            return said(
                 "these are raw data of the Ascend profiler: run "
-                f"`torch_npu.profiler.profiler.analyse({str(whole)!r})` where torch_npu is installed and give the "
-                "folder again"
+                "`torch_npu.profiler.profiler.analyse({whole!r})` where torch_npu is installed and give the "
+                "folder again",
+                whole=str(whole),
             )
     return None
 

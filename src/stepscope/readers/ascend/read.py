@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers import content
@@ -119,17 +120,24 @@ def _nothing_in(source: Source, staging: Staging, result: files.Result) -> Unusa
     wrong = [line.message for line in staging.health if line.code in _DAMAGED]
     if wrong:
         return UnusableInputError(
-            f"{source} is damaged, and no event of it can be read: {'; '.join(dict.fromkeys(wrong))}",
+            said(
+                "{source} is damaged, and no event of it can be read: {wrong}",
+                source=source,
+                wrong="; ".join(dict.fromkeys(wrong)),
+            ),
             hint="copy it again, or run torch_npu.profiler.profiler.analyse on the raw data",
         )
     if only := {*result.tables, *result.summaries} & {"operator_details", "l2_cache"}:
         return UnusableInputError(
-            f"{source} has no times: {', '.join(sorted(only))} means something beside trace_view.json or "
-            "kernel_details.csv only",
+            said(
+                "{source} has no times: {only} means something beside trace_view.json or kernel_details.csv only",
+                source=source,
+                only=", ".join(sorted(only)),
+            ),
             hint="give the folder that it lies in",
         )
     return UnusableInputError(
-        f"{source} holds no events of an Ascend profiler",
+        said("{source} holds no events of an Ascend profiler", source=source),
         hint="give the folder that ends in _ascend_pt, after torch_npu.profiler.profiler.analyse has run on it",
     )
 
@@ -137,18 +145,23 @@ def _nothing_in(source: Source, staging: Staging, result: files.Result) -> Unusa
 def _observe_files(staging: Staging, result: files.Result) -> None:
     """Report files that could not be read at all."""
     for name in result.unreadable:
-        staging.observe("file-unreadable", "warning", 1, f"{name} is no JSON", "its contents are missing")
+        staging.observe(
+            "file-unreadable", "warning", 1, said("{name} is no JSON", name=name), "its contents are missing"
+        )
     for name in result.unread:
         staging.observe(
-            "slices-unread", "warning", 1, f"{name} is a further slice of the trace",
+            "slices-unread", "warning", 1, said("{name} is a further slice of the trace", name=name),
             "its events are missing; export the trace in one file",
         )  # fmt: skip
     staging.observe(
-        "files-unknown", "info", len(result.unknown), f"tables of unknown kinds: {', '.join(result.unknown[:5])}",
+        "files-unknown", "info", len(result.unknown),
+        said("tables of unknown kinds: {unknown}", unknown=', '.join(result.unknown[:5])),
         "they are not read",
     )  # fmt: skip
     for name in dict.fromkeys(result.emptied):
-        staging.observe("file-empty", "warning", 1, f"{name} has no content", "its contents are missing")
+        staging.observe(
+            "file-empty", "warning", 1, said("{name} has no content", name=name), "its contents are missing"
+        )
 
 
 def _observe(staging: Staging, result: files.Result) -> None:
@@ -161,7 +174,8 @@ def _observe(staging: Staging, result: files.Result) -> None:
         )  # fmt: skip
     if level in ("level0", "level_none"):
         staging.observe(
-            "level-low", "info", 1, f"the profiler's level was {level}",
-            f"{'' if result.database and not result.trace else 'calls of CANN, '}core types, shapes, counters and "
-            "transfers of collectives are missing; record with profiler_level=ProfilerLevel.Level1",
+            "level-low", "info", 1, said("the profiler's level was {level}", level=level),
+            said("{database}core types, shapes, counters and transfers of collectives are missing; record with "
+"profiler_level=ProfilerLevel.Level1", database='' if result.database and (not result.trace) else
+said('calls of CANN, ')),
         )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.readers.ascend import gather_trace
 from stepscope.readers.ascend.processes import Process, processes
 from stepscope.readers.content import Damage, content
@@ -158,23 +159,24 @@ def _observe(staging: Staging, name: str, reader: EventReader, damage: Damage) -
     mender = reader.text.mender
     damage.observe(staging)
     staging.observe(
-        "events-repaired", "info", mender.repaired, f"events of {name} had broken JSON and were mended",
+        "events-repaired", "info", mender.repaired, said("events of {name} had broken JSON and were mended", name=name),
         "none for times; mended names may differ from the originals by a character",
     )  # fmt: skip
     staging.observe(
         "events-lost", "error", mender.lost + reader.text.lost,
-        f"stretches of {name} could not be read as events", "they are missing from every number",
+        said("stretches of {name} could not be read as events", name=name), "they are missing from every number",
     )  # fmt: skip
     staging.observe(
-        "events-untimed", "warning", reader.untimed, f"events of {name} have no number as their start time",
+        "events-untimed", "warning", reader.untimed,
+        said("events of {name} have no number as their start time", name=name),
         "they are missing from every number",
     )  # fmt: skip
     staging.observe(
-        "file-unreadable", "warning", int(not reader.events), f"{name} holds no event that can be read",
+        "file-unreadable", "warning", int(not reader.events), said("{name} holds no event that can be read", name=name),
         "operators, calls and device work are missing except those in tables",
     )  # fmt: skip
     if reader.events and (mender.cut or mender.trailer is None):
         staging.observe(
-            "truncated", "error", 1, f"{name} ends in the middle: its analysis was interrupted",
+            "truncated", "error", 1, said("{name} ends in the middle: its analysis was interrupted", name=name),
             "events are missing, and sums are lower bounds; run torch_npu.profiler.profiler.analyse on the raw data",
         )  # fmt: skip

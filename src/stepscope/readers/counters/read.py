@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.kernel_names.parse import parse
 from stepscope.model.recording import Recording
@@ -36,7 +37,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     found = list(_launches(source, progress))[:_MOST_LAUNCHES]
     if not found:
         raise UnusableInputError(
-            f"{source} can't be used: it holds no counters of a kernel",
+            said("{source} can't be used: it holds no counters of a kernel", source=source),
             hint="give what ncu --csv, msprof op or rocprof-compute profile wrote, whole",
         )
     _stage(staging, found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage, content
@@ -32,13 +33,20 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
     )  # fmt: skip
     staging.observe(
         "recording-partial", "warning", int(PARTIAL in metadata),
-        f"the recording is not whole: {str(metadata.get(PARTIAL))[:200]}",
+        said("the recording is not whole: {metadata}", metadata=str(metadata.get(PARTIAL))[:200]),
         "the last step may be cut, or only the marks of steps are there; record again to see all",
     )  # fmt: skip
     if not text.found or not reader.events:
-        none = f"no events begin in its first {HEADER_LIMIT >> 20} MiB" if text.late else "it holds no trace events"
+        none = (
+            said("no events begin in its first {header_limit} MiB", header_limit=HEADER_LIMIT >> 20)
+            if text.late
+            else "it holds no trace events"
+        )
         reason = damage.messages[0] if damage.messages else none
-        raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
+        raise UnusableInputError(
+            said("{source} can't be used: {reason}", source=source, reason=reason),
+            hint="give a trace written by torch.profiler",
+        )
     add_devices(staging, metadata)
     add_groups(staging, metadata)
     by_lanes = finish(staging, reader.metadata)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.readers.machine.machine_series import Made
 from stepscope.readers.machine.values import entries, increase, increases, number, numbers
 
@@ -63,6 +64,6 @@ def files(sample: dict[str, Any], head: dict[str, Any]) -> Iterator[Made]:
     for mount, values in entries(sample.get("files")):
         found = numbers(values, 3)
         if found is not None:
-            yield f"files on {mount}", "seen open", "count", found[0]
-            yield f"files on {mount}", "different", "count", found[1]
-            yield f"files on {mount}", "median size", "bytes", found[2]
+            yield said("files on {mount}", mount=mount), "seen open", "count", found[0]
+            yield said("files on {mount}", mount=mount), "different", "count", found[1]
+            yield said("files on {mount}", mount=mount), "median size", "bytes", found[2]

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.machine.inputs import NAME
@@ -44,7 +45,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
             batch = []
     if not first:
         raise UnusableInputError(
-            f"{source} can't be used: it holds no sample of the machine",
+            said("{source} can't be used: it holds no sample of the machine", source=source),
             hint="give the file as stepscope record writes it beside a recording",
         )
     _stage(staging, batch, first, tracks)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 
 #: Loaded dictionaries take up to 6 bytes per byte read; more than twice that indicates a hostile file.
@@ -30,7 +31,7 @@ class MemoryGuard:
         """
         if resident_bytes() - self._start > self._allowance + _PER_BYTE * read:
             raise UnusableInputError(
-                f"{self._label} takes far more memory than a snapshot of its size",
+                said("{label} takes far more memory than a snapshot of its size", label=self._label),
                 hint="check where it comes from: it may have been made to exhaust the memory",
             )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.memsnapshot.contents import Loaded, contents_of
 from stepscope.readers.memsnapshot.guard import resident_bytes
@@ -52,7 +53,8 @@ def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "it is nested too deeply")
         raise UnusableInputError(
-            f"{label} is damaged: its JSON can't be read ({reason})", hint="write the snapshot again, as a pickle"
+            said("{label} is damaged: its JSON can't be read ({reason})", label=label, reason=reason),
+            hint="write the snapshot again, as a pickle",
         ) from error
     return contents_of(top, history)
 
@@ -73,6 +75,6 @@ def _text(blocks: Iterator[bytes], label: str) -> str:
 
 def _too_large(label: str) -> UnusableInputError:
     return UnusableInputError(
-        f"{label} would take more memory as JSON than the limit of 1 GiB and a tenth of its size",
+        said("{label} would take more memory as JSON than the limit of 1 GiB and a tenth of its size", label=label),
         hint="write the snapshot as a pickle, as torch.cuda.memory._dump_snapshot does",
     )

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from stepscope.language import said
 from stepscope.readers.memsnapshot.contents import Loaded, contents_of, salvaged
 from stepscope.readers.memsnapshot.guard import MemoryGuard
 from stepscope.readers.memsnapshot.history import History
@@ -23,7 +24,9 @@ class _PlainUnpickler(pickle.Unpickler):
         self._batch = batch
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
-        raise pickle.UnpicklingError(f"{module_name}.{global_name} is not admitted")
+        raise pickle.UnpicklingError(
+            said("{module_name}.{global_name} is not admitted", module_name=module_name, global_name=global_name)
+        )
 
     def persistent_load(self, pid: Any) -> Any:
         """Called by `ValidatedPickle` when a list got a batch of dictionaries; returns the list."""
@@ -52,7 +55,9 @@ def load_pickle(blocks: Iterator[bytes], history: History, label: str, *, each: 
     except pickle.UnpicklingError as error:
         if "truncated" in str(error):
             return salvaged(history, "the file ends in the middle or is damaged")
-        return salvaged(history, f"the pickle is damaged ({error})")
+        return salvaged(history, said("the pickle is damaged ({error})", error=error))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError) as error:
-        return salvaged(history, f"the pickle is damaged ({type(error).__name__}: {error})")
+        return salvaged(
+            history, said("the pickle is damaged ({name}: {error})", name=type(error).__name__, error=error)
+        )
     return contents_of(top, history)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage, blocks, head
@@ -45,7 +46,9 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         return Recording(str(source), NAME, attributes={**attributes, "kind": "memory timeline"})
     if not loaded.segments and not any(history.counts):
         raise UnusableInputError(
-            f"{source} can't be used: {loaded.cut or 'it holds no segments and no history'}",
+            said(
+                "{source} can't be used: {cut}", source=source, cut=loaded.cut or "it holds no segments and no history"
+            ),
             hint="give a snapshot as torch.cuda.memory._dump_snapshot writes it",
         )
     _stage(staging, loaded, history)

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.memsnapshot.values import LARGEST, LIMIT, natural
 from stepscope.store.staging import Staging
@@ -36,7 +37,7 @@ def stage_timeline(staging: Staging, top: list[Any], label: str) -> None:
     rows = [row for row in rows if row[1] in _ACTIONS]
     if not rows:
         raise UnusableInputError(
-            f"{label} is neither a memory snapshot nor a memory timeline",
+            said("{label} is neither a memory snapshot nor a memory timeline", label=label),
             hint="give a file of torch.cuda.memory._dump_snapshot or export_memory_timeline",
         )
     staging.observe("rows-skipped", "warning", len(top) - len(rows), "rows of the memory timeline could not be read",

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.memsnapshot import opcodes
 from stepscope.readers.memsnapshot.guard import MemoryGuard
@@ -80,7 +81,7 @@ class ValidatedPickle:
 
     def _start(self, data: bytes) -> int:
         if data[:1] != opcodes.PROTO or len(data) < 2 or not 2 <= data[1] <= 5:
-            raise UnusableInputError(f"{self._label} is no pickle of protocol 2 to 5", hint=_HINT)
+            raise UnusableInputError(said("{label} is no pickle of protocol 2 to 5", label=self._label), hint=_HINT)
         return 2
 
     def _validate(self, data: bytes, at: int, seen: int) -> tuple[list[bytes], int, bool]:
@@ -121,14 +122,21 @@ class ValidatedPickle:
             return None
         length = int.from_bytes(data[at + 1 : at + 5], "little")
         if length > _LONGEST_STRING:
-            raise UnusableInputError(f"{self._label} has a string of {length} bytes, which no snapshot has", hint=_HINT)
+            raise UnusableInputError(
+                said("{label} has a string of {length} bytes, which no snapshot has", label=self._label, length=length),
+                hint=_HINT,
+            )
         return length
 
     def _refuse(self, opcode: bytes) -> None:
         name = opcodes.DANGEROUS.get(opcode)
         if name is None:
-            raise pickle.UnpicklingError(f"0x{opcode.hex()} is no operation that snapshots have")
+            raise pickle.UnpicklingError(said("0x{hex} is no operation that snapshots have", hex=opcode.hex()))
         raise UnusableInputError(
-            f"{self._label} is no memory snapshot: its pickle would make objects or run code ({name})",
-            hint=f"{_HINT}; nothing in it was run",
+            said(
+                "{label} is no memory snapshot: its pickle would make objects or run code ({name})",
+                label=self._label,
+                name=name,
+            ),
+            hint=said("{hint}; nothing in it was run", hint=_HINT),
         )

@@ -7,6 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.processes import pid
 from stepscope.readers.nsight.tables import records
@@ -44,7 +45,7 @@ def _load_scheduling(loader: ExportLoader) -> None:
     """Stage a counter per thread that is 1 while the thread runs on a CPU, and -1 while it is known that it could."""
     for _ in loader.chunks("SCHED_EVENTS", _SCHEDULING):
         _insert(loader, "start", ("coalesce(globalTid, 0)",), _READY, lambda key: (
-            str(pid(key[0])), f"thread {key[0] & 0xFFFFFF} on CPU", "on CPU"))  # fmt: skip
+            str(pid(key[0])), said("thread {key} on CPU", key=key[0] & 16777215), "on CPU"))  # fmt: skip
 
 
 def _load_gpu_metrics(loader: ExportLoader) -> None:

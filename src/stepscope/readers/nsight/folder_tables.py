@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns
 from stepscope.readers.sqlite.losses import Losses
 
@@ -67,8 +68,8 @@ class FolderTables:
                     yield pa.concat_tables(gathered)
                     gathered, size = [], 0
         except (pa.ArrowException, OSError, ValueError) as error:
-            said = str(error).splitlines() or [type(error).__name__]
-            self.damage.append(f"table {table} ({said[0][:200]})")
+            words = str(error).splitlines() or [type(error).__name__]
+            self.damage.append(f"table {table} ({words[0][:200]})")
         if size:
             yield pa.concat_tables(gathered)
 
@@ -89,7 +90,7 @@ class FolderTables:
             if not pa.types.is_string(values.type):
                 raise
             values = _text(values.cast(pa.binary()))
-            self.damage.append(f"table {table} (text of {name} that is no UTF-8)")
+            self.damage.append(said("table {table} (text of {name} that is no UTF-8)", table=table, name=name))
         try:
             # Identities are unsigned here and signed in SQLite, with the same 64 bits.
             return values.cast(kind, safe=False)

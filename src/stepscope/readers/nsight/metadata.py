@@ -7,6 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.processes import pid
 from stepscope.readers.nsight.tables import Tables, records
@@ -158,17 +159,23 @@ def label_threads(loader: ExportLoader, given: list[tuple[int, str]]) -> None:
 
 def observe_messages(loader: ExportLoader) -> None:
     """Report the profiler's own messages on missing data and errors."""
-    said: dict[int, list[str]] = {_WARNING: [], _ERROR: []}
+    words: dict[int, list[str]] = {_WARNING: [], _ERROR: []}
     for row in records(loader.tables, "DIAGNOSTIC_EVENT", _MESSAGES):
         text = " ".join(_BREAK.sub(" ", row["text"] or "").split())[:300].rstrip(". ")
-        if row["severity"] in said and text and not _IRRELEVANT.search(text):
-            said[row["severity"]].append(text)
-    for severity, texts in said.items():
+        if row["severity"] in words and text and not _IRRELEVANT.search(text):
+            words[row["severity"]].append(text)
+    for severity, texts in words.items():
         different = list(dict.fromkeys(texts))
-        more = f"; and {len(different) - _SHOWN_MESSAGES} more" if len(different) > _SHOWN_MESSAGES else ""
+        more = (
+            said("; and {different} more", different=len(different) - _SHOWN_MESSAGES)
+            if len(different) > _SHOWN_MESSAGES
+            else ""
+        )
         loader.staging.observe(
             "profiler-failed" if severity == _ERROR else "profiler-warned", "warning" if severity == _ERROR else "info",
-            len(texts), f"messages of the profiler: {'; '.join(different[:_SHOWN_MESSAGES])}{more}",
+            len(texts),
+            said("messages of the profiler: {different}{more}", different='; '.join(different[:_SHOWN_MESSAGES]),
+                 more=more),
             "something that was asked for may be missing from the recording",
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.content import Damage, on_disk
 from stepscope.readers.nsight.detection import REPORTS
@@ -49,17 +50,26 @@ def _convert(report: Path, target: Path) -> Path:
     nsys = shutil.which("nsys")
     if nsys is None:
         raise UnusableInputError(
-            f"{report} is a report that only Nsight Systems can read, and there is no `nsys` on this machine",
-            hint=f"run `nsys export --type sqlite {report.name}` where there is one and give the .sqlite file",
+            said(
+                "{report} is a report that only Nsight Systems can read, and there is no `nsys` on this machine",
+                report=report,
+            ),
+            hint=said(
+                "run `nsys export --type sqlite {name}` where there is one and give the .sqlite file", name=report.name
+            ),
         )
     command = [nsys, "export", "--type", "sqlite", "--force-overwrite", "true", "--output", str(target)]
     result = subprocess.run(
         [*command, str(report.resolve())], capture_output=True, check=False, stdin=subprocess.DEVNULL
     )
     if result.returncode or not target.exists():
-        said = (result.stderr or result.stdout).decode("utf-8", "replace").strip().splitlines()
+        words = (result.stderr or result.stdout).decode("utf-8", "replace").strip().splitlines()
         raise UnusableInputError(
-            f"{report} can't be converted: nsys says {said[-1][:200] if said else 'nothing'!r}",
+            said(
+                "{report} can't be converted: nsys says {words!r}",
+                report=report,
+                words=words[-1][:200] if words else "nothing",
+            ),
             hint="convert it with the version of `nsys` that recorded it, or a newer one",
         )
     return target

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage
@@ -83,7 +84,9 @@ def _part(source: Source, tables: Tables, processes: list[int]) -> Tables:
         return ProcessTables(tables, None, processes[1:]) if len(processes) > 1 else tables
     process = next((process for process in processes[1:] if _called(process) == source.part), None)
     if process is None:
-        raise UnusableInputError(f"{source} is not in the export", hint="give the export as a whole")
+        raise UnusableInputError(
+            said("{source} is not in the export", source=source), hint="give the export as a whole"
+        )
     return ProcessTables(tables, process, [])
 
 
@@ -115,19 +118,20 @@ def _load(loader: ExportLoader, metadata: Metadata) -> dict[str, str | int | flo
 def _unusable(source: Source, tables: Tables) -> UnusableInputError:
     if tables.damage:
         return UnusableInputError(
-            f"{source} is too damaged to be used ({tables.damage[-1]})",
+            said("{source} is too damaged to be used ({damage})", source=source, damage=tables.damage[-1]),
             hint="export the report again with `nsys export --type sqlite`",
         )
     names = tables.names()
     held = " and ".join(what for table, what in _ELSE.items() if table in names and tables.rows(table))
-    what = f"only {held}: no calls, ranges or work of a device" if held else "no events"
+    what = said("only {held}: no calls, ranges or work of a device", held=held) if held else "no events"
     return UnusableInputError(f"{source} holds {what}", hint="record with `nsys profile --trace=cuda,nvtx,osrt`")
 
 
 def _observe_damage(staging: Staging, tables: Tables, damage: Damage) -> None:
     damage.observe(staging)
     staging.observe(
-        "tables-damaged", "error", len(tables.damage), f"parts can't be read: {'; '.join(tables.damage[:5])}",
+        "tables-damaged", "error", len(tables.damage),
+        said("parts can't be read: {damage}", damage='; '.join(tables.damage[:5])),
         "what they hold is missing from every number; export the report again",
     )  # fmt: skip
 

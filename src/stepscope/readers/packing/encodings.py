@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from stepscope.language import said
 from stepscope.readers.packing.damage import Damage
 
 #: Longer byte order marks first: one is a prefix of another.
@@ -41,4 +42,4 @@ def to_utf8(blocks: Iterable[bytes], encoding: str, damage: Damage) -> Iterator[
     wrong += len(rest)
     yield rest.encode("utf-8", "replace")
     if wrong:
-        damage.changes(f"the text is damaged {encoding.upper()}")
+        damage.changes(said("the text is damaged {encoding}", encoding=encoding.upper()))

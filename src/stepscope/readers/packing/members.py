@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Final
 
+from stepscope.language import said
 from stepscope.readers.packing.damage import Damage
 from stepscope.readers.packing.streams import Read, one_stream, window
 from stepscope.readers.packing.unpackers import Careful, Inflater, Unpacker
@@ -54,7 +55,7 @@ def _unpacked(read: Read, member: Member, damage: Damage) -> Iterator[bytes]:
         unpacker: Unpacker = Inflater(-15) if deflated else Careful(bz2.BZ2Decompressor())
         yield from one_stream(read, b"", unpacker, damage)
     else:
-        damage.ends(f"the archive is packed in a way that is not read (method {member.method})")
+        damage.ends(said("the archive is packed in a way that is not read (method {method})", method=member.method))
 
 
 def _stored(read: Read, member: Member, damage: Damage) -> Iterator[bytes]:

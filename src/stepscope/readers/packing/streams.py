@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Final
 
+from stepscope.language import said
 from stepscope.model.amounts import plural, quantity
 from stepscope.readers.packing.damage import Damage
 from stepscope.readers.packing.unpackers import LIBRARIES, OUT_BYTES, READ_BYTES, UNPACKERS, Unpacker
@@ -57,7 +58,7 @@ def unpacked(read: Read, packed: bytes, damage: Damage) -> Iterator[bytes]:
         if unpacker.eof:
             packed, between = beginnings.after(unpacker.unused_data)
             if between:
-                broken.append(f"{quantity(between, 'bytes')} behind a stream are none")
+                broken.append(said("{between} behind a stream are none", between=quantity(between, "bytes")))
         else:
             packed = beginnings.after_damage(recent.data)
             broken += wrong.messages
@@ -168,4 +169,4 @@ def one_stream(read: Read, packed: bytes, unpacker: Unpacker, damage: Damage) ->
                 yield out
             packed = b""
     except _WRONG as error:
-        damage.ends(f"the compressed data is damaged ({error})")
+        damage.ends(said("the compressed data is damaged ({error})", error=error))

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import IO, Final, NamedTuple
 
+from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.readers.packing.damage import Damage
 from stepscope.readers.packing.streams import one_stream, unpacked, window
@@ -68,7 +69,13 @@ def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes
             done += len(part)
             yield part
     missing += blocks[-1].end - done
-    damage.changes(f"{first.messages[0]}: {quantity(missing, 'bytes')} of its content are missing")
+    damage.changes(
+        said(
+            "{messages}: {missing} of its content are missing",
+            messages=first.messages[0],
+            missing=quantity(missing, "bytes"),
+        )
+    )
 
 
 def _blocks(file: IO[bytes]) -> list[_Block]:

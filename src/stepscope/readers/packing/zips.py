@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.sizes import SIZES
 
@@ -135,7 +136,7 @@ def _listed(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
             raise _DirectoryError
         end = place
     if number > most:
-        raise _refuse(path, f"has {number:,} members, more than the limit of {most:,}")
+        raise _refuse(path, said("has {number:,} members, more than the limit of {most:,}", number=number, most=most))
     # Data may precede the archive, which its offsets do not count.
     before = end - start - length
     if before < 0 or length > size:
@@ -209,6 +210,6 @@ def _found(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
                 Member(name, at, method, bytes_, *sizes, bool(flags & _ENCRYPTED), bool(flags & _ENDED)),
             )
             if len(members) > most:
-                raise _refuse(path, f"has more members than the limit of {most:,}")
+                raise _refuse(path, said("has more members than the limit of {most:,}", most=most))
             at = following
     return members

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stepscope.language import said
+
 if TYPE_CHECKING:
     from stepscope.store.staging import Staging
 
@@ -16,7 +18,8 @@ def observe_logs(staging: Staging, path: Path) -> None:
     """
     left = logs_beside(path)
     staging.observe(
-        "database-open", "warning", len(left), f"{path.name} was not closed: {' and '.join(left)} may have more",
+        "database-open", "warning", len(left),
+        said("{name} was not closed: {left} may have more", name=path.name, left=' and '.join(left)),
         "rows that are only there are missing; open it once with sqlite3, or export the report again",
     )  # fmt: skip
 

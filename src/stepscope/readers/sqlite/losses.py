@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from stepscope.language import said
+
 if TYPE_CHECKING:
     from stepscope.store.staging import Staging
 
@@ -61,11 +63,13 @@ class Losses:
         more = ", ..." if len(self.unfit) > _NAMED else ""
         staging.observe(
             "values-unreadable", "warning", self.unfit.total() if self.unfit else 0,
-            f"values in {name} are of another type than their column, or too large ({', '.join(columns)}{more})",
+            said("values in {name} are of another type than their column, or too large "
+                 "({columns}{more})", name=name, columns=', '.join(columns), more=more),
             "they count as not recorded; the file may be damaged",
         )  # fmt: skip
         for table, why in sorted(self.unread.items()):
             staging.observe(
-                "table-unread", "warning", 1, f"{table} of {name} is {why}, which is not read",
+                "table-unread", "warning", 1,
+                said("{table} of {name} is {why}, which is not read", table=table, name=name, why=why),
                 "what the table holds is missing; copy the rows of it into a table of the same name",
             )  # fmt: skip

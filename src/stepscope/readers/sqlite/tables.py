@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.sizes import SIZES
 from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns, arrow_column
@@ -72,7 +73,8 @@ class SqliteTables:
         except _FAILURES as error:
             self._connection.close()
             raise UnusableInputError(
-                f"{label or path} can't be read as a database ({_said(error)})", hint=hint
+                said("{label} can't be read as a database ({error})", label=label or path, error=_said(error)),
+                hint=hint,
             ) from error
 
     def names(self) -> frozenset[str]:

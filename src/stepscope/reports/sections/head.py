@@ -127,7 +127,7 @@ def _read(report: Contents) -> str:
         return ""
     lengths = [step["total_ns"] for step in step_rows(report) if step["rank"] == row["rank"]]
     length = sum(lengths) / len(lengths) if lengths else 0
-    rate = f", {row['per_step'] / length * 1e9:,.0f} {row['unit']}/s" if length else ""
+    rate = said(", {rate:,.0f} {unit}/s", rate=row["per_step"] / length * 1e9, unit=row["unit"]) if length else ""
     ranks = said(" per rank") if len(report.sources) > 1 else ""
     return said(
         "{per_step:,.0f} {unit} per step{rate}{ranks}",

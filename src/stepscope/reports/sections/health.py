@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.language import said
+from stepscope.language import listing, recalled, said
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
@@ -32,8 +32,14 @@ def health(report: Contents, top: int) -> Section:
     several = len({one.rank for one in report.ranks}) > 1
     blocks = tuple(_line(same, several) for same in grouped.values())
     severities = [severity for _, severity, _ in grouped]
-    counts = [plural(severities.count(s), s if s != "info" else "note") for s in SEVERITIES if s in severities]
-    return Section("Health", blocks, aside=", ".join(counts))
+    counts = [_counted(severity, severities.count(severity)) for severity in SEVERITIES if severity in severities]
+    return Section("Health", blocks, aside=listing(counts))
+
+
+def _counted(severity: str, number: int) -> str:
+    if severity == "error":
+        return plural(number, "error")
+    return plural(number, "warning") if severity == "warning" else plural(number, "note")
 
 
 def missing(report: Contents, top: int) -> Section:
@@ -70,9 +76,13 @@ def _line(same: list[HealthLine], several: bool) -> Line:
     if _is_counted(message):
         alone = once(message) if number == 1 else None
         # A message that no pattern fits is told of many things, with its count behind it.
-        message = alone or (f"{message} (1)" if number == 1 else f"{number:,} {message}")
+        message = alone or (
+            f"{message} (1)" if number == 1 else said("{number:,} {message}", number=number, message=recalled(message))
+        )
         effect = of_one(effect) if alone else effect
-    return Line(visible(f"{message}{where}"), visible(effect), first.severity)
+    return Line(
+        visible(said("{message}{where}", message=recalled(message), where=where)), visible(effect), first.severity
+    )
 
 
 def _is_counted(message: str) -> bool:

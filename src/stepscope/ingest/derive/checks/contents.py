@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.ingest.derive.checks.derived import Derived
+from stepscope.language import said
 from stepscope.store.staging import Observation
 
 #: Profiler options that record operators' inputs, stacks and allocations.
@@ -54,8 +55,8 @@ def options(derived: Derived) -> Observation | None:
     listed = " and no ".join([", no ".join(absent[:-1]), absent[-1]] if len(absent) > 1 else absent)
     wanted = ", ".join(_SETTINGS[name] for name in absent)
     return Observation(
-        "options-off", "info", len(absent), f"no {listed}: options of the profiler that were off",
-        f"what needs them is not computed; record with {wanted}",
+        "options-off", "info", len(absent), said("no {listed}: options of the profiler that were off", listed=listed),
+        said("what needs them is not computed; record with {wanted}", wanted=wanted),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.ingest.derive.activities import SYNC
 from stepscope.ingest.derive.checks.derived import Derived, share
+from stepscope.language import said
 from stepscope.store.staging import Observation
 
 #: Number of durations needed to determine the clock's resolution.
@@ -23,12 +24,14 @@ def zero_durations(derived: Derived) -> Observation | None:
         return None
     if _ticks(derived.activities.dur[work & ~derived.activities.instant]):
         return Observation(
-            "duration-zero", "info", zero, f"device activities ({share(zero, of)}) have a duration of zero",
+            "duration-zero", "info", zero,
+            said("device activities ({share}) have a duration of zero", share=share(zero, of)),
             "none: times are recorded in whole microseconds, and they took less",
         )  # fmt: skip
     return Observation(
         "duration-zero", "warning" if zero * 100 > of else "info", zero,
-        f"device activities ({share(zero, of)}) have a duration of zero", "their time is missing from sums",
+        said("device activities ({share}) have a duration of zero", share=share(zero, of)), "their time is "
+                                                                                            "missing from sums",
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.ingest.derive.checks.derived import Derived, share
+from stepscope.language import said
 from stepscope.model.runtime_names import is_profiler_overhead
 from stepscope.store.staging import Observation
 
@@ -57,10 +58,10 @@ def profiler_overhead(derived: Derived) -> Observation | None:
     span = last - first
     if not span or own < _OVERHEAD_SHARE * span:
         return None
-    where = "time in which the device was in use" if used else "recording"
+    where = said("time in which the device was in use") if used else "recording"
     return Observation(
         "profiler-overhead", "warning", count,
-        f"events are the profiler's own work ({share(own, span)} of the {where})",
+        said("events are the profiler's own work ({share} of the {where})", share=share(own, span), where=where),
         "steps are longer than without the profiler; record fewer details or a later step",
     )  # fmt: skip
 

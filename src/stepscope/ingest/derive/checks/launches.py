@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.ingest.derive.activities import SYNC, DerivedWork
 from stepscope.ingest.derive.checks.derived import Derived, share
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.store.staging import Observation
 
@@ -44,7 +45,7 @@ def launched_before(derived: Derived) -> Observation | None:
         return None
     return Observation(
         "kernels-launched-before", "info", count,
-        f"device activities ({share(count, of)}) were launched before the recording began",
+        said("device activities ({share}) were launched before the recording began", share=share(count, of)),
         "their launch delay is unknown, and so is their operator unless it is recorded otherwise",
     )  # fmt: skip
 
@@ -58,7 +59,7 @@ def kernels_without_launch(derived: Derived) -> Observation | None:
         return None
     return Observation(
         "kernels-without-launch", "warning", count,
-        f"device activities ({share(count, of)}) have no launch on the host",
+        said("device activities ({share}) have no launch on the host", share=share(count, of)),
         "their launch delay is unknown, and so is their operator unless it is recorded otherwise",
     )  # fmt: skip
 
@@ -70,7 +71,8 @@ def queued_at_end(derived: Derived) -> Observation | None:
         return None
     return Observation(
         "launches-still-queued", "info", waiting,
-        f"launches ({share(waiting, derived.launches.number)}) were still in the queue when the recording ended",
+        said("launches ({share}) were still in the queue when the recording "
+             "ended", share=share(waiting, derived.launches.number)),
         "their work is not in it: the host is ahead of the device",
     )  # fmt: skip
 
@@ -83,7 +85,7 @@ def launches_without_kernel(derived: Derived) -> Observation | None:
     many = lost > _LOST_SHARE * of
     return Observation(
         "launches-without-kernel", "warning" if many else "info", lost,
-        f"launches ({share(lost, of)}) have no device activity",
+        said("launches ({share}) have no device activity", share=share(lost, of)),
         "device time is too low if the profiler lost their records" if many else "device time may be slightly too low",
     )  # fmt: skip
 
@@ -97,7 +99,7 @@ def starts_before_launch(derived: Derived) -> Observation | None:
     worst = int((found.launch_ts[before] - found.ts[before]).max())
     return Observation(
         "kernels-before-launch", "warning", before.size,
-        f"device activities start before their launch, by up to {duration(worst)}",
+        said("device activities start before their launch, by up to {worst}", worst=duration(worst)),
         "the clocks of host and device disagree by at least that: launch delays and idle causes are approximate",
     )  # fmt: skip
 
@@ -113,7 +115,7 @@ def graphs(derived: Derived) -> Observation | None:
         return None
     return Observation(
         "graphs-unattributed", "info", count,
-        f"device activities ({share(in_graphs, whole)} of device time) were launched by graphs",
+        said("device activities ({share} of device time) were launched by graphs", share=share(in_graphs, whole)),
         "their operators are unknown; record a few steps without graphs to learn them",
     )  # fmt: skip
 

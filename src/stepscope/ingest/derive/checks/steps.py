@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepscope.ingest.derive.checks.derived import Derived
+from stepscope.language import said
 from stepscope.store.staging import Observation
 
 
@@ -29,7 +30,7 @@ def repeated_steps(derived: Derived) -> Observation | None:
         return None
     return Observation(
         "steps-renumbered", "info", len(again), "steps bear a number that another one has, or that is too high",
-        f"column `step` counts on for them, from {min(again)}",
+        said("column `step` counts on for them, from {again}", again=min(again)),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from stepscope.ingest.derive.clock.late import ahead, delays
 from stepscope.ingest.derive.clock.offset import OUTLIERS, WINDOWS, Shift, offset
 from stepscope.ingest.derive.clock.room import shift_by_room
 from stepscope.ingest.derive.overview import Overview
+from stepscope.language import said
 from stepscope.model import runtime_names
 from stepscope.model.sizes import SIZES
 from stepscope.store.staging import Staging
@@ -72,15 +73,19 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
     )
     move_moments(staging, -first)
     start, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
-    amount = f"{start} ns" if start == last else f"{start} ns at the start and {last} ns at the end"
-    seen = "device activities began before their launch, or ended after the call that waited for them"
+    amount = (
+        f"{start} ns"
+        if start == last
+        else said("{start} ns at the start and {last} ns at the end", start=start, last=last)
+    )
+    seen = said("device activities began before their launch, or ended after the call that waited for them")
     if found.late:
-        seen = "launches onto an idle device began much later than they could have, the quickest of them too"
+        seen = said("launches onto an idle device began much later than they could have, the quickest of them too")
     if found.room:
-        seen = "launches onto a full queue returned as nothing ended that could have made room"
+        seen = said("launches onto a full queue returned as nothing ended that could have made room")
     staging.observe(
         "clocks-aligned", "info", found.early + found.returned + found.late + found.room, seen,
-        f"the device's clock is off the host's: its times were shifted by {amount}",
+        said("the device's clock is off the host's: its times were shifted by {amount}", amount=amount),
     )  # fmt: skip
     return origin + first, Overview.read(staging)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.sizes import SIZES
 from stepscope.store.staging import NAMES, Staging
 
@@ -24,7 +25,8 @@ def cut_long_names(staging: Staging) -> None:
     if cut:
         staging.count_rows()
     staging.observe(
-        "name-long", "info", cut, f"names have more than {SIZES.name_characters:,} characters",
+        "name-long", "info", cut,
+        said("names have more than {name_characters:,} characters", name_characters=SIZES.name_characters),
         "they are cut; table long_texts has them whole",
     )  # fmt: skip
 

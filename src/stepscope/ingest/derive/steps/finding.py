@@ -17,6 +17,7 @@ from stepscope.ingest.derive.steps.sequences import inferred_steps, may_repeat
 from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.ingest.derive.steps.use import in_use
 from stepscope.ingest.derive.work import RecordedWork
+from stepscope.language import said
 from stepscope.store.staging import Staging
 
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
@@ -31,21 +32,21 @@ SOURCES: Final = (
     ("annotation", annotated_steps, "annotation", None),
     ("annotation", steps_of_parts, "annotation", None),
     ("annotation", loaded_steps, "dataloader", (
-        "steps reach from one batch of the data loader to the next, since none are marked",
-        "what is done between two batches counts as one step",
+        said("steps reach from one batch of the data loader to the next, since none are marked"),
+        said("what is done between two batches counts as one step"),
     )),
     ("annotation", optimized_steps, "annotation", (
-        "steps reach from the end of one step of the optimizer to that of the next, since none are marked",
-        "what is done between two of them counts as one step",
+        said("steps reach from the end of one step of the optimizer to that of the next, since none are marked"),
+        said("what is done between two of them counts as one step"),
     )),
     ("annotation", round_steps, "annotation", ROUNDS),
     ("requests", request_steps, "annotation", (
-        "requests overlap on several threads: each counts from its start to the start of the next",
-        "lengths are those of one request among others, and no latencies",
+        said("requests overlap on several threads: each counts from its start to the start of the next"),
+        said("lengths are those of one request among others, and no latencies"),
     )),
     ("passes", network_passes, "module", (
-        "steps are the passes of a network, since none are marked",
-        "what lies before and after them is outside the steps",
+        said("steps are the passes of a network, since none are marked"),
+        said("what lies before and after them is outside the steps"),
     )),
     ("inferred", inferred_steps, None, None),
 )  # fmt: skip
@@ -53,19 +54,19 @@ SOURCES: Final = (
 
 def find_steps(staging: Staging, overview: Overview, work: RecordedWork) -> tuple[str, list[HostStep]]:
     """The steps and their source."""
-    for source, find, category, said in SOURCES:
+    for source, find, category, words in SOURCES:
         there = may_repeat(overview) if category is None else overview.on_host(category)
         steps = _apart(find(staging)) if there else []
         if not steps or (find in (round_steps, inferred_steps) and _too_short(steps, overview)):
             continue
         passes = passes_of(staging, steps) if overview.on_host("module") else steps
         if passes is not steps:
-            source, said = "passes", (
-                f"steps are the passes of a network of which {steps[0].name} holds several",
-                "what lies before and after them is outside the steps",
+            source, words = "passes", (
+                said("steps are the passes of a network of which {name} holds several", name=steps[0].name),
+                said("what lies before and after them is outside the steps"),
             )  # fmt: skip
-        if said:
-            staging.observe("steps-loaded" if find is loaded_steps else "steps-found", "info", len(passes), *said)
+        if words:
+            staging.observe("steps-loaded" if find is loaded_steps else "steps-found", "info", len(passes), *words)
         return source, passes
     if not overview.total:
         return "whole", []

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.amounts import duration
 from stepscope.model.intervals import Times
 
@@ -65,7 +66,7 @@ def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str
     if source == "whole":
         return Roles(["window"] * length.size, [None] * length.size)
     if source == "requests":
-        text = "the recording starts or ends within it"
+        text = said("the recording starts or ends within it")
         return Roles(
             [("partial" if cut else "typical") for cut in partial], [(text if cut else None) for cut in partial]
         )
@@ -74,7 +75,7 @@ def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str
     role = ["typical"] * length.size
     reason: list[str | None] = [None] * length.size
     for step in np.setdiff1d(np.arange(length.size), complete).tolist():
-        role[step], reason[step] = "partial", "the recording starts or ends within it"
+        role[step], reason[step] = "partial", said("the recording starts or ends within it")
     first, last = int(complete[0]), int(complete[-1])
     for step in _unlike(length[complete], complete):
         longer = length[step] > _others(length, complete, step)
@@ -96,7 +97,9 @@ def _others(length: Times, complete: NDArray[np.int64], step: int) -> float:
 
 def _compared(length: Times, complete: NDArray[np.int64], step: int, where: str) -> str:
     usual = duration(round(_others(length, complete, step)))
-    return f"{duration(int(length[step]))}{where} where the others take {usual}"
+    return said(
+        "{length}{where} where the others take {usual}", length=duration(int(length[step])), where=where, usual=usual
+    )
 
 
 def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:

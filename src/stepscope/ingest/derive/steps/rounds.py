@@ -16,13 +16,14 @@ from stepscope.ingest.derive.steps.evidence import (
     within_one_call,
 )
 from stepscope.ingest.derive.steps.step import HostStep
+from stepscope.language import said
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
 #: What is said of such steps, and what it means.
 ROUNDS: Final = (
-    "steps are the rounds in which annotations come again, since none are marked",
-    "what is done between two rounds belongs to the first",
+    said("steps are the rounds in which annotations come again, since none are marked"),
+    said("what is done between two rounds belongs to the first"),
 )
 #: Least number of rounds; two are enough if their parts are named as those of a training step.
 _FEWEST: Final = 3

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.sizes import SIZES
 from stepscope.readers.ascend.vocabulary import NONE_IDS
@@ -51,7 +52,7 @@ class AscendDatabase:
         self.untimed: dict[str, int] = {}
         self._tables: SqliteTables | None = None
         if missing := _missing_bytes(path):
-            self.damage.append(f"the last {missing} bytes are missing")
+            self.damage.append(said("the last {missing} bytes are missing", missing=missing))
         try:
             self._tables = SqliteTables(path)
             self.columns = self._tables.columns
@@ -134,17 +135,19 @@ class AscendDatabase:
         """Report in health what could not be read."""
         for message in [*self.damage, *(self._tables.damage if self._tables is not None else ())]:
             staging.observe(
-                "input-damaged", "error", 1, f"the database {self.path.name} is damaged ({message})",
+                "input-damaged", "error", 1,
+                said("the database {name} is damaged ({message})", name=self.path.name, message=message),
                 "what lies behind the damage is missing",
             )  # fmt: skip
         for table in dict.fromkeys(self._tables.cut if self._tables is not None else ()):
             staging.observe(
                 "file-unreadable", "warning", 1,
-                f"{table} of {self.path.name} has more than {SIZES.table_rows:,} rows", "those after them are missing",
+                said("{table} of {name} has more than {table_rows:,} rows", table=table, name=self.path.name,
+                     table_rows=SIZES.table_rows), "those after them are missing",
             )  # fmt: skip
         for table, untimed in self.untimed.items():
             staging.observe(
-                "events-untimed", "warning", untimed, f"rows of {table} have no number as their time",
+                "events-untimed", "warning", untimed, said("rows of {table} have no number as their time", table=table),
                 "they are missing from every number; the file may be damaged",
             )  # fmt: skip
         if self._tables is not None:

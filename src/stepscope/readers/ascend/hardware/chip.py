@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.language import said
 from stepscope.model.amounts import plural
 from stepscope.model.device_table.ascend import known_cores, variants
 from stepscope.store.staging import Staging
@@ -96,7 +97,7 @@ def add_chip(staging: Staging, folder: Path | None) -> None:
 
 
 def _describe(staging: Staging, device: int, cores: Cores, least_memory: int) -> None:
-    told = f"{cores.number} AI cores at {cores.megahertz:,.0f} MHz"
+    told = said("{number} AI cores at {megahertz:,.0f} MHz", number=cores.number, megahertz=cores.megahertz)
     known = variants(cores.number, cores.megahertz, least_memory)
     sizes, rates = {one.memory_bytes for one in known}, {one.memory_bandwidth for one in known}
     name = known[0].name if len(known) == 1 else f"Ascend NPU, {told}"
@@ -118,7 +119,9 @@ def _describe(staging: Staging, device: int, cores: Cores, least_memory: int) ->
     one_of = f" (one of {', '.join(one.name for one in known)})" if len(known) > 1 else ""
     is_table = f": an {known[0].name}" if len(known) == 1 else one_of
     staging.observe(
-        "device-derived", "info", 1, f"the chip has {told} (device {device}), {cores.source}{is_table}",
+        "device-derived", "info", 1,
+        said("the chip has {told} (device {device}), {source}{is_table}", told=told, device=device,
+             source=cores.source, is_table=is_table),
         "its peak rates follow from these; --device states another device, --memory the size of its memory",
     )  # fmt: skip
 
@@ -163,7 +166,7 @@ def _by_utilisation(rows: dict[str, NDArray[Any]]) -> Cores | None:
         return None
     if np.median(np.abs(rates / rate - 1)) > _SAME:
         return None
-    return Cores(number, clock, f"from the counters of {plural(int(good.sum()), 'kernel')}")
+    return Cores(number, clock, said("from the counters of {kernels}", kernels=plural(int(good.sum()), "kernel")))
 
 
 def _clock(rows: dict[str, NDArray[Any]]) -> float | None:
@@ -207,4 +210,6 @@ def _by_rounds(rows: dict[str, NDArray[Any]], kept: float | None) -> Cores | Non
             fits.append((full, number, megahertz))
     if not fits or len({number for _, number, _ in fits}) > 1 or len({clock for *_, clock in fits}) > 1:
         return None
-    return Cores(fits[0][1], float(fits[0][2]), f"from the counters of {plural(blocks.size, 'kernel')}")
+    return Cores(
+        fits[0][1], float(fits[0][2]), said("from the counters of {kernels}", kernels=plural(blocks.size, "kernel"))
+    )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.store.staging import Staging
 
 #: The profiler's own entries among the metadata.
@@ -54,9 +55,10 @@ def observe_added(staging: Staging, metadata: dict[str, Any]) -> None:
         f"{name[:_LONGEST]} = {(value if isinstance(value, str) else json.dumps(value))[:_LONGEST]}"
         for name, value in added(metadata).items()
     ]
-    more = f"; {len(notes) - _SHOWN} more" if len(notes) > _SHOWN else ""
+    more = said("; {notes} more", notes=len(notes) - _SHOWN) if len(notes) > _SHOWN else ""
     staging.observe(
-        "metadata-added", "info", int(bool(notes)), f"the program noted: {'; '.join(notes[:_SHOWN])}{more}",
+        "metadata-added", "info", int(bool(notes)),
+        said("the program noted: {notes}{more}", notes='; '.join(notes[:_SHOWN]), more=more),
         "sizes of parallelism among them are used where the framework records none",
     )  # fmt: skip
 
