@@ -125,6 +125,15 @@ def test_a_small_finding_does_not_turn_away_from_the_largest_part() -> None:
     assert "60.0 %" in found.turns[-1].why
 
 
+def test_parts_are_those_of_steps_as_findings_are() -> None:
+    step = {"step": 0, "total_ns": 100, "compute_ns": 30, "exposed_comm_ns": 0, "exposed_copy_ns": 0, "idle_ns": 70}
+    busy = {**step, "step": None, "total_ns": 31, "idle_ns": 1}
+    waits = [{"step": 0, "cause": "data_wait", "total_ns": 60}, {"step": None, "cause": "data_wait", "total_ns": 1}]
+    found = walk([busy, step], waits, [])
+    assert found.end.key == "data"
+    assert found.turns[-1].why == "data 60.0 %, compute 30.0 %, scheduling 10.0 %"
+
+
 @pytest.mark.parametrize(
     ("path", "places", "setting"),
     [

@@ -52,6 +52,8 @@ def walk(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]
             said = _worth(finding)
             if end.key in ("cluster", "memory"):
                 return Walk((Turn(BY_KEY["start"], end, said),), end, finding)
+            if end.key != largest:
+                said = f"most of what a finding explains is {said}"
             turns = (Turn(BY_KEY["start"], BY_KEY["step"], "no rank or link and no memory decides"),
                      Turn(BY_KEY["step"], end, f"{_parts(budget, causes)}; {said}"))  # fmt: skip
             return Walk(turns, end, finding)
@@ -83,14 +85,15 @@ def _worth(finding: Finding) -> str:
 
 
 def _sums(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], int]:
-    rows = [row for row in budget if row["step"] is None] or list(budget)
+    # Steps, as findings are of them; the row of no step leaves out what comes before the device's first activity.
+    rows = [row for row in budget if row["step"] is not None] or list(budget)
     total = sum(row["total_ns"] for row in rows)
     parts = {
         "compute": sum(row["compute_ns"] for row in rows),
         "communication": sum(row["exposed_comm_ns"] for row in rows),
         "copies": sum(row["exposed_copy_ns"] for row in rows),
     }
-    waits = [row for row in causes if row["step"] is None] or list(causes)
+    waits = [row for row in causes if row["step"] is not None] or list(causes)
     data = sum(row["total_ns"] for row in waits if row["cause"] == "data_wait")
     parts |= {"data": data, "scheduling": max(0, sum(row["idle_ns"] for row in rows) - data)}
     return parts, total
