@@ -250,6 +250,9 @@ CASES: list[tuple[str, str, Facts, Facts]] = [
     ("cache-shared", "warning", place("compiled", file_system="lustre"), place("compiled", file_system="ext4")),
     ("disk-space", "warning", place("output", free=20 * GIB - 1), place("output", free=20 * GIB)),
     ("nccl-values", "error", env(NCCL_IB_TIMEOUT="3600"), env(NCCL_IB_TIMEOUT="31")),
+    ("nccl-values", "error", env(NCCL_IB_QPS_PER_CONNECTION="129"), env(NCCL_IB_QPS_PER_CONNECTION="128")),
+    ("nccl-values", "error", env(NCCL_CGA_CLUSTER_SIZE="9"), env(NCCL_CGA_CLUSTER_SIZE="8")),
+    ("nccl-values", "error", env(NCCL_DEBUG="warning"), env(NCCL_DEBUG="ATTN")),
     ("nccl-values", "error", env(NCCL_NTHREADS="100"), env(NCCL_NTHREADS="512")),
     ("nccl-values", "error", env(NCCL_IB_TC="256"), env(NCCL_IB_TC="0x60")),
     ("nccl-values", "error", env(NCCL_IB_TC="-2"), env(NCCL_IB_TC="-1")),
@@ -266,12 +269,15 @@ CASES: list[tuple[str, str, Facts, Facts]] = [
     ),
     ("hccl-values", "error", env(HCCL_RDMA_TIMEOUT="25"), env(HCCL_RDMA_TIMEOUT="24")),
     ("hccl-values", "error", env(HCCL_RDMA_RETRY_CNT="0"), env(HCCL_RDMA_RETRY_CNT="7")),
+    ("hccl-values", "error", env(HCCL_RDMA_QPS_PER_CONNECTION="33"), env(HCCL_RDMA_QPS_PER_CONNECTION="32")),
     ("hccl-values", "error", env(HCCL_IF_BASE_PORT="65521"), env(HCCL_IF_BASE_PORT="65520")),
+    ("hccl-values", "error", env(HCCL_IF_BASE_PORT="1023"), env(HCCL_IF_BASE_PORT="1024")),
     ("hccl-values", "error", env(HCCL_SOCKET_FAMILY="IPv4"), env(HCCL_SOCKET_FAMILY="AF_INET")),
     ("interfaces-missing", "error", network(NCCL_SOCKET_IFNAME="ens"), network(NCCL_SOCKET_IFNAME="ens,eth")),
     ("interfaces-missing", "error", network(NCCL_SOCKET_IFNAME="=eth"), network(NCCL_SOCKET_IFNAME="=eth0")),
     ("interfaces-missing", "error", network(HCCL_SOCKET_IFNAME="^eth,lo"), network(HCCL_SOCKET_IFNAME="^=eth,lo")),
     ("interfaces-missing", "error", network(GLOO_SOCKET_IFNAME="eth0,eth1"), network(GLOO_SOCKET_IFNAME="eth0,lo")),
+    ("interfaces-missing", "error", network(NCCL_OOB_NET_IFNAME="ens"), network(NCCL_OOB_NET_IFNAME="=mlx5_1:1")),
     ("interfaces-missing", "error", network(NCCL_IB_HCA="mlx4"), network(NCCL_IB_HCA="=mlx5_0:1,mlx5_9")),
     (
         "interfaces-missing",
@@ -312,7 +318,7 @@ def test_variables_of_others_are_not_misspelt() -> None:
         " PYTORCH_BUILD_VERSION PYTORCH_BUILD_NUMBER PYTORCH_TUNABLEOP_ENABLED TORCH_CUDA_ARCH_LIST TORCH_HOME"
         " NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES NVIDIA_PYTORCH_VERSION OMPI_MCA_coll_hcoll_enable"
         " TORCHELASTIC_RUN_ID TORCH_DISTRIBUTED_DEBUG PYTHONPATH PYTHON_VERSION NUMEXPR_NUM_THREADS HF_HOME"
-        " TOKENIZERS_PARALLELISM NCCL_NET_PLUGIN NCCL_IB_HCA OPENBLAS_NUM_THREADS"
+        " TOKENIZERS_PARALLELISM NCCL_NET_PLUGIN NCCL_IB_HCA OPENBLAS_NUM_THREADS NCCL_MAX_NRINGS NCCL_ENV_PLUGIN"
     )
     assert BY_NAME["misspelt-variables"].look(env(**dict.fromkeys(names.split(), "1"))) == []
 

@@ -20,7 +20,11 @@ _VALUES: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
     "HCCL_CONNECT_TIMEOUT": (lambda value: 120 <= value <= 7200, "120 to 7200 s"),
     "HCCL_RDMA_TIMEOUT": (lambda value: 5 <= value <= 24, "5 to 24 (to 20 on Atlas A2 and A3)"),
     "HCCL_RDMA_RETRY_CNT": (lambda value: 1 <= value <= 7, "1 to 7"),
-    "HCCL_IF_BASE_PORT": (lambda value: 0 <= value <= 65520, "a port up to 65520, from which on 16 are used"),
+    "HCCL_RDMA_QPS_PER_CONNECTION": (lambda value: 1 <= value <= 32, "1 to 32, better not above 8"),
+    "HCCL_IF_BASE_PORT": (
+        lambda value: 1024 <= value <= 65520,
+        "a port from 1024 to 65520: 16 from there are used, or 32 since CANN 8.5",
+    ),
 }
 _FAMILIES: Final = ("AF_INET", "AF_INET6")
 
@@ -29,7 +33,8 @@ _FAMILIES: Final = ("AF_INET", "AF_INET6")
     "hccl-values",
     "`HCCL_RDMA_TC` is no multiple of 4 up to 252, `HCCL_RDMA_SL` not 0 to 7, `HCCL_BUFFSIZE` no whole number of MB,"
     " `HCCL_CONNECT_TIMEOUT` not 120 to 7200, `HCCL_RDMA_TIMEOUT` not 5 to 24, `HCCL_RDMA_RETRY_CNT` not 1 to 7,"
-    " `HCCL_IF_BASE_PORT` above 65520, `HCCL_SOCKET_FAMILY` neither `AF_INET` nor `AF_INET6`, or"
+    " `HCCL_RDMA_QPS_PER_CONNECTION` not 1 to 32,"
+    " `HCCL_IF_BASE_PORT` not 1024 to 65520, `HCCL_SOCKET_FAMILY` neither `AF_INET` nor `AF_INET6`, or"
     " `HCCL_INTRA_PCIE_ENABLE` and `HCCL_INTRA_ROCE_ENABLE` are both 1",
     _HCCL,
 )

@@ -9,7 +9,9 @@ from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
 
 #: Variables that name interfaces by how they begin; `=` names whole ones, `^` those that are left out.
-_BY_PREFIX: Final = ("NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME", "HCCL_SOCKET_IFNAME")
+_BY_PREFIX: Final = ("NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
+#: Adapters where `NCCL_NET` is `IB`, and interfaces where it is `Socket`.
+_OF_EITHER: Final = "NCCL_OOB_NET_IFNAME"
 #: Variables that list whole names, all of which have to be there.
 _BY_NAME: Final = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 _DEVICES: Final = "NCCL_IB_HCA"
@@ -23,14 +25,14 @@ _SOURCES: Final = (
 
 @check(
     "interfaces-missing",
-    ", ".join(f"`{name}`" for name in (*_BY_PREFIX, *_BY_NAME))
+    ", ".join(f"`{name}`" for name in (*_BY_PREFIX, _OF_EITHER, *_BY_NAME))
     + f" or `{_DEVICES}` names network interfaces or adapters that this machine does not have or leaves none over, or"
     f" `{_ADDRESS}` an address that is none of its own",
     _SOURCES,
 )
 def interfaces_missing(facts: Facts) -> Verdict:
     """Names and addresses that are not there."""
-    named = [name for name in (*_BY_PREFIX, *_BY_NAME, _DEVICES, _ADDRESS) if facts.environ.get(name)]
+    named = [name for name in (*_BY_PREFIX, _OF_EITHER, *_BY_NAME, _DEVICES, _ADDRESS) if facts.environ.get(name)]
     if facts.interfaces is None:
         return None if named else []
     found = []
@@ -41,6 +43,9 @@ def interfaces_missing(facts: Facts) -> Verdict:
         elif name == _DEVICES:
             if facts.infiniband is not None and not _chosen(value, facts.infiniband):
                 found.append(_advice(name, value, facts.infiniband))
+        elif name == _OF_EITHER:
+            if facts.infiniband is not None and not _chosen(value, (*facts.interfaces, *facts.infiniband)):
+                found.append(_advice(name, value, (*facts.interfaces, *facts.infiniband)))
         elif name in _BY_PREFIX:
             if not _chosen(value, facts.interfaces):
                 found.append(_advice(name, value, facts.interfaces))

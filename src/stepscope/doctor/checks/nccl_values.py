@@ -9,9 +9,9 @@ from typing import Final
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
 
-#: Whole numbers: which fit, and in words. NCCL's guide states those of threads and sockets, and a timeout of 0 for
-#: none; its sources take up to 640 threads per block, and -1 for service level and traffic class, which are fields of 4
-#: and 8 bits; timeout and retries have 5 and 3 (InfiniBand).
+#: Whole numbers: which fit, and in words. NCCL's guide states those of threads, sockets, timeout, retries, queue pairs,
+#: clusters and blocks; its sources take up to 640 threads per block, and -1 for service level and traffic class, which
+#: are fields of 4 and 8 bits (InfiniBand). AMD's takes more blocks.
 _NUMBERS: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
     "NCCL_NTHREADS": (lambda value: value % 32 == 0 and 64 <= value <= 640, "64, 128, 256 or 512"),
     "NCCL_SOCKET_NTHREADS": (lambda value: 1 <= value <= 16, "1 to 16"),
@@ -22,6 +22,8 @@ _NUMBERS: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
     "NCCL_IB_TC": (lambda value: -1 <= value <= 255, "0 to 255, or -1 for NCCL's choice"),
     "NCCL_IB_TIMEOUT": (lambda value: 0 <= value <= 31, "0 to 31: 4 µs times two to the power of it"),
     "NCCL_IB_RETRY_CNT": (lambda value: 0 <= value <= 7, "0 to 7"),
+    "NCCL_IB_QPS_PER_CONNECTION": (lambda value: 1 <= value <= 128, "1 to 128"),
+    "NCCL_CGA_CLUSTER_SIZE": (lambda value: 0 <= value <= 8, "0 to 8"),
     "NCCL_MIN_NCHANNELS": (lambda value: value >= 1, "a number of channels from 1 on"),
     "NCCL_MAX_NCHANNELS": (lambda value: value >= 1, "a number of channels from 1 on"),
     "NCCL_MIN_CTAS": (lambda value: value >= 1, "a number of blocks from 1 on"),
@@ -33,7 +35,8 @@ _LEVELS: Final = ("loc", "nvl", "pix", "pxb", "phb", "sys", "c2c", "p2c", "pxn",
 _WORDS: Final = {
     "NCCL_ALGO": (*_COLLECTIVES, "tree", "ring", "collnet", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"),
     "NCCL_PROTO": (*_COLLECTIVES, "ll", "ll128", "simple"),
-    "NCCL_DEBUG": ("version", "warn", "info", "abort", "trace", "none"),
+    # The last is of NCCL 2.32 and later; AMD's has `error`.
+    "NCCL_DEBUG": ("version", "warn", "info", "abort", "trace", "none", "error", "attn"),
     "NCCL_SOCKET_FAMILY": ("af_inet", "af_inet6"),
     "NCCL_P2P_LEVEL": _LEVELS,
     "NCCL_NET_GDR_LEVEL": _LEVELS,
