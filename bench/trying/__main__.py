@@ -54,32 +54,39 @@ def step_ns(python: str, name: str, changed: bool) -> int:
     return max(int(one) for one in re.findall(r"step_ns (\d+)", out.stdout))
 
 
-def independent(python: str, name: str) -> float:
-    """Share of the step that the change saves, by the program's own clock."""
+def independent(python: str, name: str) -> list[float]:
+    """Shares of the step that the change saves, by the program's own clock, a pair of runs each."""
     shares = []
     for number in range(_PAIRS):
         order = (False, True) if number % 2 == 0 else (True, False)
         times = {changed: step_ns(python, name, changed) for changed in order}
+        said = ", ".join(f"{'changed' if changed else 'plain'} {times[changed] / 1e6:.1f} ms" for changed in order)
+        print(f"{name}: {said}", file=sys.stderr, flush=True)
         shares.append(1 - times[True] / times[False])
-    return median(shares)
+    return shares
 
 
-def row(name: str, found: dict[str, Any], own: float | None) -> str:
-    """A line of the table."""
+def row(name: str, found: dict[str, Any], own: list[float]) -> str:
+    """A line of the table: shares of the step of all unchanged runs, and of those beside the remedy's."""
     remedy, expected = EXPECTED[name]
     base = found["base"]["step_ns"] or 0
     one = next((one for one in found["remedies"] if one["name"] == remedy), None)
-    helping = [one["name"] for one in found["remedies"] if one["verdict"] == "helps" and one["name"] != remedy]
+    others = [f"{other['name']} {other['verdict']}" for other in found["remedies"] if other is not one]
+    wrong = any(other["verdict"] == "helps" for other in found["remedies"]) and not expected
 
-    def share(value: int | None) -> str:
-        return f"{100 * value / base:.0f} %" if value is not None and base else "–"
+    def share(value: int | None, of: int | None) -> str:
+        return f"{100 * value / of:.0f} %" if value is not None and of else "–"
 
     cells = [name, remedy or "none", f"{base / 1e6:.1f} ms"]
-    cells += [share(one and one["predicted_ns"]), share(one and one["measured_ns"])]
-    cells += [f"{share(one['low_ns'])} to {share(one['high_ns'])}" if one else "–"]
-    cells += [one["verdict"] if one else "not tried" if expected else "none helps" if not helping else "wrong"]
-    cells += [f"{100 * own:.0f} %" if own is not None else "–", ", ".join(helping) or "–"]
-    return f"| {' | '.join(cells)} |"
+    if one is None:
+        cells += ["–", "–", "–", "–", "not tried" if expected else "wrong" if wrong else "none helps"]
+    else:
+        beside = one["base_ns"]
+        cells += [share(one["predicted_ns"], base), share(one["measured_ns"], beside)]
+        cells += [f"{share(one['low_ns'], beside)} to {share(one['high_ns'], beside)}"]
+        cells += [str(one["runs"]), one["verdict"]]
+    cells += [f"{100 * median(own):.0f} % ({', '.join(f'{100 * share:.0f}' for share in sorted(own))})"]
+    return f"| {' | '.join([*cells, ', '.join(others) or '–'])} |"
 
 
 def main() -> None:
@@ -92,12 +99,22 @@ def main() -> None:
     given = parser.parse_args()
     python = str(Path(given.python).absolute())
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", file=sys.stderr)
-    print("| program | remedy | step | predicted | measured | interval | verdict | own clock | others that help |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    heads = (
+        "program",
+        "remedy",
+        "step",
+        "predicted",
+        "measured",
+        "interval",
+        "pairs",
+        "verdict",
+        "own clock",
+        "others",
+    )
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}", flush=True)
     for name in given.programs:
         found = tried(python, name, given.minutes, given.out.absolute())
-        own = independent(python, name) if EXPECTED[name][0] or name == "item_each_step" else None
-        print(row(name, found, own), flush=True)
+        print(row(name, found, independent(python, name)), flush=True)
 
 
 if __name__ == "__main__":
