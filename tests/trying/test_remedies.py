@@ -7,9 +7,11 @@ import pytest
 from stepscope.model.errors import UserError
 from stepscope.rules.registry import all_rules
 from stepscope.trying.candidates import candidates
+from stepscope.trying.exchange import host_exchange
 from stepscope.trying.recorded import NamedFinding, with_data_wait
 from stepscope.trying.registry import all_remedies, chosen, modules
 from stepscope.trying.seen import Constructed, Seen
+from support import Facts
 
 LOADER = Constructed(
     "DataLoader", "loader", "t.py", 3, {"num_workers": 0, "pin_memory": False}, {}, {"iterable": False}
@@ -138,3 +140,38 @@ def test_workers_are_predicted_to_save_what_they_and_the_cores_can(
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(UserError, match="no remedy is called 'compil'"):
         chosen(["compil"])
+
+
+def test_what_ranks_exchange_through_the_host_is_the_wait_for_it_and_the_calls() -> None:
+    facts = Facts()
+    for step in range(2):
+        at = step * 1_000
+        facts.step(step, at, 1_000)
+        facts.host("op", "aten::mm", at, 400)
+        facts.host("op", "c10d::allreduce_", at + 400, 50)
+        # Half of it while the loop computes; what a thread of the backend copies is no wait of the loop's.
+        facts.host("annotation", "gloo:all_reduce", at + 200, 600, thread="backend")
+        facts.host("op", "aten::copy_", at + 700, 100, thread="backend")
+    assert host_exchange(facts.trace()) == (0.4, 1)
+    alone = Facts()
+    alone.step(0, 0, 1_000)
+    alone.host("op", "aten::mm", 0, 400)
+    assert host_exchange(alone.trace()) == (0.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("remedy", "findings", "share"),
+    [
+        ("ddp-no-sync", [], 0.3),  # three of four exchanges
+        ("ddp-no-sync", [NamedFinding("COM001", "", 0.2, True)], 0.2),
+        ("ddp-bucket-size", [], 0.36),  # two buckets of 25 MiB for each of four passes instead of 80
+        ("ddp-bucket-views", [NamedFinding("COM001", "", None, True)], None),
+    ],
+)
+def test_an_exchange_that_no_finding_prices_is_predicted_from_what_was_seen(
+    remedy: str, findings: list[NamedFinding], share: float | None
+) -> None:
+    small = Constructed("DistributedDataParallel", "ddp", "t.py", 5, {"bucket_cap_mb": 1}, {}, {"bytes": 40 << 20})
+    seen = Seen(world=2, backwards=4, constructed=[small, ADAM], exchange=0.4, exchanges=80)
+    (one,) = candidates(findings, seen, (remedy,), False)
+    assert one.share == (None if share is None else pytest.approx(share))

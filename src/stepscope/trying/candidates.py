@@ -18,8 +18,8 @@ class RemedyCandidate:
     Attributes:
         remedy: The remedy.
         rule: Code of the finding that names it; empty if none does.
-        share: What the finding says that it saves, as a share of the step, or what the machine can give, if that is
-            less; None without a price.
+        share: What the finding says that it saves, as a share of the step, or what was seen says where it has no
+            price, or what the machine can give, if that is less; None if nothing says it.
         unfit: Why it can't be applied, a phrase; empty if it can.
     """
 
@@ -53,7 +53,7 @@ def candidates(
         best = max(mine, key=lambda one: one.share or 0.0, default=None)
         if unfit and not only:
             continue
-        price = best.share if best else None
+        price = best.share if best and best.share is not None else remedy.predicts(seen)
         share = min(price, max(remedy.most(seen), 0.0)) if price is not None else None
         found.append(RemedyCandidate(remedy, best.code if best else "", share, unfit))
     # What was seen is certain, while a finding may name several; whatever compiles takes long.

@@ -18,9 +18,11 @@ from stepscope.record.job.report import ProcessReport
 from stepscope.record.machine.sampler import MachineSampler
 from stepscope.record.outcome import reports_in
 from stepscope.record.settings import VARIABLE, RecordSettings
+from stepscope.trying.exchange import host_exchange
 from stepscope.trying.failures import reason_of
 from stepscope.trying.job.settings import TrialSettings
 from stepscope.trying.runs import Workplace
+from stepscope.trying.seen import Seen
 
 _LOOK_S: Final = 0.1
 #: The rules of the wait for batches, and of the busy machine that it is put down to; and from which share of the step.
@@ -59,6 +61,8 @@ class RecordedRun:
         seconds: How long the run took.
         small_operators: As of what was seen of the program.
         waits: The same.
+        exchange: The same.
+        exchanges: The same.
     """
 
     findings: list[NamedFinding] = field(default_factory=list)
@@ -67,6 +71,13 @@ class RecordedRun:
     seconds: float = 0.0
     small_operators: int = 0
     waits: float = 0.0
+    exchange: float = 0.0
+    exchanges: int = 0
+
+    def tell(self, seen: Seen) -> None:
+        """Add to what was seen what only a recording shows."""
+        seen.small_operators, seen.waits = self.small_operators, self.waits
+        seen.exchange, seen.exchanges = self.exchange, self.exchanges
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -107,10 +118,11 @@ def recorded_run(workplace: Workplace, settings: TrialSettings, limit_s: float) 
         reason = notes[0] if notes else reason_of(run.output(), status, 0, limit_s if hung else None)
         return RecordedRun(why=reason, seconds=seconds)
     try:
-        findings, small, waits = _looked_at(folder)
-        return RecordedRun(findings, str(folder), seconds=seconds, small_operators=small, waits=waits)
+        found = _looked_at(folder)
     except StepscopeError as error:
         return RecordedRun(folder=str(folder), why=error.message, seconds=seconds)
+    found.folder, found.seconds = str(folder), seconds
+    return found
 
 
 def _is_written(reports: Sequence[ProcessReport]) -> bool:
@@ -119,8 +131,8 @@ def _is_written(reports: Sequence[ProcessReport]) -> bool:
     return bool(done) and len({one.rank for one in done}) >= max(one.world_size for one in done)
 
 
-def _looked_at(folder: Path) -> tuple[list[NamedFinding], int, float]:
-    """The findings of recordings, and of the first rank small operators per step and the share that waits for data."""
+def _looked_at(folder: Path) -> RecordedRun:
+    """The findings of recordings, and what the first rank shows."""
     from stepscope.ingest import Options, open_trace
     from stepscope.reports.build import ReportOptions, build_report
     from stepscope.signals import Signals
@@ -131,8 +143,11 @@ def _looked_at(folder: Path) -> tuple[list[NamedFinding], int, float]:
         first = trace.rank(trace.ranks[0])
         small = _small_operators(first)
         waits = Signals.of(first).maybe(wait_share) or 0.0
+        share, count = host_exchange(first)
     named = [NamedFinding(one.code, one.title, _share(one), one.shown) for one in found]
-    return with_data_wait(named, waits), small, waits
+    return RecordedRun(
+        with_data_wait(named, waits), small_operators=small, waits=waits, exchange=share, exchanges=count
+    )
 
 
 def with_data_wait(findings: list[NamedFinding], waits: float) -> list[NamedFinding]:

@@ -35,6 +35,11 @@ def _all(seen: Seen) -> float:
     return 1.0
 
 
+def _unknown(seen: Seen) -> float | None:
+    del seen
+    return None
+
+
 def _always(seen: Seen) -> str:
     del seen
     return ""
@@ -56,6 +61,7 @@ class OutsideRemedy:
         fits: Why it can't be applied to what was seen, a phrase; empty if it can.
         evident: Whether what was seen of the program names it by itself, without a finding.
         most: The largest share of the step that it can save on this machine, whatever a finding's price is.
+        predicts: What it saves, as a share of the step, where no finding has a price; None if that is not known.
         worth: Whether what was seen makes it worth a try without a finding, after those that one names.
         variables: Environment variables to set; None takes one away.
         edits: By kind of interface (`loader`, `optimizer`, `ddp`), what to change of the arguments.
@@ -77,6 +83,7 @@ class OutsideRemedy:
     evident: Callable[[Seen], bool] = _never
     worth: Callable[[Seen], bool] = _never
     most: Callable[[Seen], float] = _all
+    predicts: Callable[[Seen], float | None] = _unknown
     variables: Callable[[Seen], Mapping[str, str | None]] = _nothing
     edits: Mapping[str, Edit] = field(default_factory=dict)
     start: Callable[[Seen], bool] | None = None

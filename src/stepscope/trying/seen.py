@@ -50,6 +50,8 @@ class Seen:
         calls: How often functions were called that a remedy may replace, by name.
         running: Processors that the process used on average while it warmed up; 0 if not known.
         waits: Share of the step in which the loop waits for its batch.
+        exchange: Share of the step in which its ranks exchange data through the host and wait for it.
+        exchanges: Collectives per step that threads of the host carry out.
         small_operators: Operators per step, where half of them take less than 100 µs and call no other; else 0.
         environment: Variables of the process that a remedy may set.
     """
@@ -68,6 +70,8 @@ class Seen:
     calls: dict[str, int] = field(default_factory=dict)
     running: float = 0.0
     waits: float = 0.0
+    exchange: float = 0.0
+    exchanges: int = 0
     small_operators: int = 0
     environment: dict[str, str] = field(default_factory=dict)
 

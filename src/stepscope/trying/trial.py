@@ -81,7 +81,7 @@ class Trial:
         findings = recorded.findings if recorded is not None else []
         seen = first.was_seen
         if recorded is not None:
-            seen.small_operators, seen.waits = recorded.small_operators, recorded.waits
+            recorded.tell(seen)
         self._candidates = candidates(findings, seen, self._options.only, self._options.everything)
         fit = [one.remedy for one in self._candidates if not one.unfit]
         self._say(f"{plural(len(fit), 'remedy', 'remedies')} to try: {', '.join(one.name for one in fit) or 'none'}")

@@ -106,7 +106,15 @@ def see_interfaces(constructors: Constructors) -> None:
         owner = getattr(torch.optim, name)
         if isinstance(owner, type) and issubclass(owner, torch.optim.Optimizer) and owner is not torch.optim.Optimizer:
             constructors.see(owner, "optimizer", lambda _: {})
-    constructors.see(torch.nn.parallel.DistributedDataParallel, "ddp", lambda _: {})
+    constructors.see(torch.nn.parallel.DistributedDataParallel, "ddp", _of_wrapper)
+
+
+def _of_wrapper(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        trained = [one for one in arguments["module"].parameters() if one.requires_grad]
+        return {"bytes": sum(one.numel() * one.element_size() for one in trained)}
+    except (KeyError, AttributeError, RuntimeError, ValueError):
+        return {}  # no module, or parameters without a size yet
 
 
 def _of_loader(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,6 +49,7 @@ REMEDY = OutsideRemedy(
     changes="the order in which gradients are added",
     fits=_fits,
     evident=lambda seen: not _fits(seen),
+    predicts=lambda seen: seen.exchange * (1 - 1 / seen.backwards) if seen.exchange and seen.backwards else None,
     start=_start,
     write=lambda seen: (
         f"with model.no_sync():  # around all but the last of the {seen.backwards} micro-batches of an update",
