@@ -24,7 +24,7 @@ EXPECTED: Final = {
     "slow_loader": ("loader-workers", True), "heavy_collate": ("loader-workers", True),
     "unfused_optimizer": ("fused-optimizer", True), "eager_pointwise": ("compile", True),
     "many_threads": ("threads", True), "item_each_step": ("", False), "small_buckets": ("ddp-bucket-size", True),
-    "accumulation": ("ddp-no-sync", True), "generation": ("compile", True), "trainer": ("fused-optimizer", True),
+    "accumulation": ("ddp-no-sync", True), "generation": ("compile", True), "trainer": ("loader-workers", True),
 }  # fmt: skip
 _RANKS: Final = ("small_buckets", "accumulation")
 _PAIRS: Final = 4
