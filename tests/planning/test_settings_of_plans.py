@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import pytest
+
+import stepscope
+from stepscope.model.errors import UserError
 from stepscope.planning.family.reading import read_model
 from stepscope.planning.layout import Framework, Layout
 from stepscope.planning.machine.spelling import platform
@@ -49,3 +54,9 @@ def test_torchtitan_and_deepspeed_get_numbers_only() -> None:
     found = json.loads(deepspeed.document(layout))
     assert '"auto"' not in json.dumps(found)  # only Hugging Face's trainer replaces it
     assert found["tensor_parallel"] == {"autotp_size": 2}
+
+
+def test_experts_are_split_over_ranks_that_there_are() -> None:
+    choices: dict[str, Any] = {"tp": 2, "pp": 1, "micro_batch": 1, "global_batch": 16, "expert_tp": 3}
+    with pytest.raises(UserError, match="can't be split over 3 of 16 ranks"):
+        stepscope.plan("mixtral-8x7b", devices=16, device="h100", **choices)

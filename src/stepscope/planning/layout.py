@@ -174,6 +174,11 @@ def check(layout: Layout, layers: int, heads: int, experts: int, devices: int) -
         raise UserError("the model has no experts to split", hint="leave --ep out")
     if layout.ep > 1 and experts % layout.ep:
         raise UserError(f"{experts} experts can't be split over ep {layout.ep}", hint="choose a divisor of the experts")
+    if experts and (layout.dp * layout.cp * layout.tp) % layout.expert_split:
+        ranks = layout.dp * layout.cp * layout.tp
+        raise UserError(
+            f"an expert can't be split over {layout.expert_split} of {ranks} ranks", hint=f"choose a divisor of {ranks}"
+        )
     if layout.ep > 1 and layout.expert_ranks % layout.ep:
         ranks = layout.expert_ranks
         raise UserError(f"ep {layout.ep} does not divide the {ranks} replicas", hint=f"choose a divisor of {ranks}")
