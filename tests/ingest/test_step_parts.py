@@ -90,3 +90,12 @@ def test_compiled_programs_are_steps_by_the_name_of_what_they_run() -> None:
         f.host("annotation", "TSL:XlaModule:#hlo_module=jit_train_step,program_id=33#", 1000 * number, 900)
         f.kernel("loop_add_fusion", 1000 * number + 100, 500, launch=(1000 * number + 50, 5))
     assert found(f) == [("annotation", 1000 * i, 900) for i in range(4)]
+
+
+@pytest.mark.parametrize(("name", "length"), [("load batch", 820), ("validate", 200)])
+def test_a_pause_in_which_a_batch_is_fetched_belongs_to_the_step(name: str, length: int) -> None:
+    f = Facts()
+    for number in range(4):
+        rounds(f, ("forward", "backward"), 1, at=820 * number)
+        f.host("annotation", name, 820 * number + 220, 600)
+    assert found(f)[0][2] == length
