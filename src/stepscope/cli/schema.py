@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from stepscope.language import said
+
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="As Markdown: this is how docs/schema.md is made.")]
 
@@ -26,7 +28,7 @@ def schema(
         groups = {group: tuple(one for one in tables if one.name == table) for group, tables in groups.items()}
         if not any(groups.values()):
             hint = choose(table, known, "list them all with `stepscope schema`")
-            raise UserError(f"no table is called {table!r}", hint=hint)
+            raise UserError(said("no table is called {table!r}", table=table), hint=hint)
     if json:
         typer.echo(catalogue.to_json(groups))
     elif markdown:

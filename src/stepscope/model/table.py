@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.schema import TableSchema, Type
 from stepscope.model.showing import Shown
@@ -154,4 +155,7 @@ def _need(library: str) -> None:
     from importlib.util import find_spec
 
     if find_spec(library) is None:
-        raise UserError(f"{library} is not installed", hint="install it with `pip install 'stepscope[frames]'`")
+        raise UserError(
+            said("{library} is not installed", library=library),
+            hint="install it with `pip install 'stepscope[frames]'`",
+        )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.place import Place
 from stepscope.model.program import Program
@@ -78,7 +79,7 @@ class Contents:
             UserError: The report has no such table.
         """
         if name not in self.tables:
-            raise UserError(f"the report has no table called {name!r}", hint=choose(name, self.tables))
+            raise UserError(said("the report has no table called {name!r}", name=name), hint=choose(name, self.tables))
         return self.tables[name]
 
     def computed(self, name: str) -> bool:

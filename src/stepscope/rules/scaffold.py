@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.rules.finding import FAMILIES
@@ -100,14 +101,16 @@ def scaffold(name: str, family: str, folder: Path) -> tuple[Path, Path]:
     """
     name = name.replace("_", "-")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise UserError(f"a rule can't be called {name!r}", hint="write words in small letters, joined by hyphens")
+        raise UserError(
+            said("a rule can't be called {name!r}", name=name), hint="write words in small letters, joined by hyphens"
+        )
     if family not in FAMILIES:
-        raise UserError(f"no family is called {family!r}", hint=choose(family, FAMILIES))
+        raise UserError(said("no family is called {family!r}", family=family), hint=choose(family, FAMILIES))
     module = name.replace("-", "_")
     paths = folder / f"{module}.py", folder / f"test_{module}.py"
     for path in paths:
         if path.exists():
-            raise UserError(f"{path} is there already", hint="choose another name")
+            raise UserError(said("{path} is there already", path=path), hint="choose another name")
     values = {"name": name, "family": family, "code": _free_code(family), "module": module}
     for path, text in zip(paths, (_RULE, _TEST), strict=True):
         path.write_text(text.format(**values), encoding="utf-8")

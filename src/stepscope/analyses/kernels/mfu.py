@@ -11,6 +11,7 @@ from stepscope.analyses.shared.device_time import device_times, step_windows
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.needs import no_costs
 from stepscope.analyses.shared.peaks import MATRIX_CLASSES, device_names, known_devices, operand_dtype
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.costs import Costs
@@ -55,7 +56,7 @@ def mfu(trace: Trace) -> Table:
     devices = known_devices(trace)
     if not devices:
         raise MissingInputError(
-            f"the peak rate of {device_names(trace)} is not known",
+            said("the peak rate of {device_names} is not known", device_names=device_names(trace)),
             hint="compare flop_rate of `roofline` with what the vendor states",
         )
     windows = trace.once(step_windows)

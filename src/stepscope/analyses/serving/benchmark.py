@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 
 #: Requests that were answered, and tokens of all of them: both benchmarks write these.
@@ -56,8 +57,8 @@ def read_benchmark(text: str, name: str) -> Benchmark:
     document = _document(text, name)
     missing = [one for one in _NEEDED if _number(document, one) is None]
     if missing or not _number(document, "completed"):
-        lacks = f"it states no {missing[0]!r}" if missing else "no request was completed"
-        raise UserError(f"{name} is no result of a serving benchmark: {lacks}", hint=_HINT)
+        lacks = said("it states no {missing!r}", missing=missing[0]) if missing else "no request was completed"
+        raise UserError(said("{name} is no result of a serving benchmark: {lacks}", name=name, lacks=lacks), hint=_HINT)
     requests, read, made = (int(_number(document, one) or 0) for one in _NEEDED)
     allowed = _number(document, "max_concurrency")
     return Benchmark(
@@ -82,7 +83,7 @@ def _document(text: str, name: str) -> Mapping[str, Any]:
             continue
         if isinstance(found, Mapping):
             return found
-    raise UserError(f"{name} is no JSON object, nor lines of them", hint=_HINT)
+    raise UserError(said("{name} is no JSON object, nor lines of them", name=name), hint=_HINT)
 
 
 def _number(document: Mapping[str, Any], name: str) -> float | None:

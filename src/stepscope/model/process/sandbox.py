@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.process.spill import spill_folder
 
@@ -55,26 +56,33 @@ def check_reads_only(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     try:
         statements = connection.extract_statements(query)
     except duckdb.Error as error:
-        raise UserError(f"the query is not valid SQL: {first_line(error)}", hint=_suggested(error) or _HINT) from error
+        raise UserError(
+            said("the query is not valid SQL: {first_line}", first_line=first_line(error)),
+            hint=_suggested(error) or _HINT,
+        ) from error
     if len(statements) != 1:
-        raise UserError(f"the query has {len(statements)} statements", hint=_HINT)
+        raise UserError(said("the query has {statements} statements", statements=len(statements)), hint=_HINT)
     kind = statements[0].type
     if kind != duckdb.StatementType.SELECT:
-        raise UserError(f"queries only read, and this is a statement of kind {kind.name}", hint=_HINT)
+        raise UserError(said("queries only read, and this is a statement of kind {name}", name=kind.name), hint=_HINT)
     tree = json.loads(connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
     parts = list(_parts(tree))
     writing = sorted({part["type"] for part in parts if part["type"].endswith("_NODE")} - _READING)
     if tree.get("error") or writing:
         what = ", ".join(node.removesuffix("_QUERY_NODE") for node in writing) or "a statement that can't be checked"
-        raise UserError(f"queries only read, and this one contains {what}", hint=_HINT)
+        raise UserError(said("queries only read, and this one contains {what}", what=what), hint=_HINT)
     tables = {str(part["function"]["function_name"]).lower() for part in parts if part["type"] == "TABLE_FUNCTION"}
     called = {str(part.get("function_name")).lower() for part in parts if part["type"] == "FUNCTION"}
     if refused := sorted((tables - _TABLE_FUNCTIONS) | (called & _REVEALING)):
-        raise UserError(f"queries only read the trace, and this one calls {', '.join(refused)}", hint=_HINT)
+        raise UserError(
+            said("queries only read the trace, and this one calls {refused}", refused=", ".join(refused)), hint=_HINT
+        )
     read = {str(part.get("table_name")).lower() for part in parts if part["type"] == "BASE_TABLE"}
     internal = {name for (name,) in connection.execute(_INTERNAL_SQL).fetchall()} - _HARMLESS
     if refused := sorted(read & internal):
-        raise UserError(f"queries only read the trace, and this one reads {', '.join(refused)}", hint=_HINT)
+        raise UserError(
+            said("queries only read the trace, and this one reads {refused}", refused=", ".join(refused)), hint=_HINT
+        )
 
 
 def answered(ask: Callable[[str], T], query: str) -> T:
@@ -98,7 +106,10 @@ def answered(ask: Callable[[str], T], query: str) -> T:
 
 def failure(error: Exception) -> UserError:
     """The error for a failed query, with DuckDB's suggestion of a similar name."""
-    return UserError(f"the query failed: {first_line(error)}", hint=_suggested(error) or "see `stepscope schema`")
+    return UserError(
+        said("the query failed: {first_line}", first_line=first_line(error)),
+        hint=_suggested(error) or "see `stepscope schema`",
+    )
 
 
 def first_line(error: Exception) -> str:
@@ -113,7 +124,7 @@ def _suggested(error: Exception) -> str:
         if line.startswith("Did you mean"):
             return line[0].lower() + line[1:].rstrip("?")
         if line.startswith("Candidate bindings: "):
-            return f"did you mean {line.removeprefix('Candidate bindings: ')}"
+            return said("did you mean {line}", line=line.removeprefix("Candidate bindings: "))
     return ""
 
 

@@ -14,6 +14,7 @@ from stepscope.analyses.shared.job_size import JobSize, job_size, used_devices
 from stepscope.cluster.critical.chosen import AskedStep, StepLengths, asked_step, step_lengths
 from stepscope.cluster.part import GroupPart, groups_of, numbered_steps
 from stepscope.ingest.workers import WorkerDiedError, Workers, in_order
+from stepscope.language import said
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.recording import Recording
@@ -150,7 +151,9 @@ class Ranks:
             why, effect = error.message, error.hint
         else:
             why, effect = f"it failed ({type(error).__name__})", "run again with --debug and report what it shows"
-        self.failed.append(HealthLine("rank-failed", "error", f"a rank was left out: {why}", effect, 1, rank))
+        self.failed.append(
+            HealthLine("rank-failed", "error", said("a rank was left out: {why}", why=why), effect, 1, rank)
+        )
 
 
 def memory_of(recordings: Mapping[int, Recording]) -> int:

@@ -52,7 +52,7 @@ def missing(report: Contents, top: int) -> Section:
         of = said(" (of {ranks})", ranks=plural(len(first.ranks), "rank")) if first.partly else ""
         blocks.append(
             Line(
-                said("{tables}{of}: {message}", tables=tables, of=of, message=visible(first.message)),
+                said("{tables}{of}: {message}", tables=tables, of=of, message=recalled(visible(first.message))),
                 visible(first.hint),
             )
         )

@@ -13,6 +13,7 @@ from stepscope.analyses.stepgraph.building.handovers import handed
 from stepscope.analyses.stepgraph.building.peers import moving_ns
 from stepscope.analyses.stepgraph.graph import StepGraph
 from stepscope.analyses.stepgraph.whatif.subjects import BOTH, DEVICE, SUBJECTS, synchronising
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.events.change import Change, Events, Scaled, scaled_each
 from stepscope.model.events.columns import Spans
@@ -54,7 +55,9 @@ def scaled(trace: Trace, text: str) -> Change:
     except ValueError:
         factor = math.nan
     if not equals or not 0 <= factor < math.inf:
-        raise UserError(f"{text!r} is no change", hint="write SUBJECT=FACTOR, such as kernel:gemm=0.5 or host=0.8")
+        raise UserError(
+            said("{text!r} is no change", text=text), hint="write SUBJECT=FACTOR, such as kernel:gemm=0.5 or host=0.8"
+        )
     return _multiplied(trace, subject, factor)
 
 
@@ -81,7 +84,7 @@ def overlapped(trace: Trace, text: str) -> Change:
     """
     name, _, what = text.partition(":")
     if name not in _OVERLAPPING:
-        raise UserError(f"{text!r} can't be overlapped", hint=f"choose from {', '.join(_OVERLAPPING)}")
+        raise UserError(said("{text!r} can't be overlapped", text=text), hint=f"choose from {', '.join(_OVERLAPPING)}")
     events = _some(SUBJECTS[name].select(trace, what), text)
     return Change(overlapped=events)
 
@@ -90,7 +93,9 @@ def _multiplied(trace: Trace, text: str, factor: float) -> Change:
     name, _, what = text.partition(":")
     subject = SUBJECTS.get(name)
     if subject is None:
-        raise UserError(f"nothing is called {name!r}", hint=choose(name, (*SUBJECTS, "sync (to remove)")))
+        raise UserError(
+            said("nothing is called {name!r}", name=name), hint=choose(name, (*SUBJECTS, "sync (to remove)"))
+        )
     events = _some(subject.select(trace, what), text)
     if name == "comm" and factor:
         return _faster_transfers(trace, events, factor)
@@ -115,7 +120,7 @@ def _faster_transfers(trace: Trace, events: Events, factor: float) -> Change:
 def _some(events: Events, text: str) -> Events:
     if not events.size:
         raise UserError(
-            f"the recording has no {text!r}",
+            said("the recording has no {text!r}", text=text),
             hint="give a name, a part of one, or a pattern in which * and ? stand for others",
         )
     return events
