@@ -37,10 +37,10 @@ def repeat(source: Path, target: Path, size: int, least_events: int = 0) -> int:
     return count
 
 
-def repeated(trace: Timeline, times: int) -> Timeline:
-    """The same, in memory."""
+def repeated(trace: Timeline, times: int, period: int = 0) -> Timeline:
+    """The same, in memory; one starts so many ns after the one before, or as soon as that has ended."""
     timed = trace.timed
-    repetition = _Repetition(timed)
+    repetition = _Repetition(timed, period)
     others = [event for event in trace.events if event.get("ph") == "M" or "ts" not in event]
     return Timeline(
         trace.head,
@@ -52,9 +52,9 @@ def repeated(trace: Timeline, times: int) -> Timeline:
 class _Repetition:
     """How far times, ids and numbers of steps move from one repetition to the next."""
 
-    def __init__(self, timed: list[Event]) -> None:
+    def __init__(self, timed: list[Event], period: int = 0) -> None:
         first = min(event["ts"] for event in timed)
-        self._span = max(event["ts"] + event.get("dur", 0) for event in timed) - first + _PAUSE
+        self._span = period or max(event["ts"] + event.get("dur", 0) for event in timed) - first + _PAUSE
         self._stride = 1 + max((_largest_id(event) for event in timed), default=0)
         numbers = [_step_number(event) for event in timed if str(event.get("name")).startswith("ProfilerStep#")]
         self._steps = 1 + max(numbers) - min(numbers) if numbers else 0

@@ -66,7 +66,7 @@ class Replicas:
         ends = [one["ts"] + one["dur"] for one in moved]
         for rank, trace in enumerate(self.ranks):
             if rank != culprit:
-                _wait(trace, ends)
+                wait(trace, ends)
         begun, dur = before[-1]
         return (ends[-1] - begun - dur - early) // max(len(late.steps), 1)
 
@@ -116,7 +116,7 @@ def _described(name: str, members: list[int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _wait(trace: PlantedTrace, ends: Sequence[int]) -> None:
+def wait(trace: PlantedTrace, ends: Sequence[int]) -> None:
     """Let collectives end at these moments, and what comes after them later."""
     mine = collectives(trace)
     marked = {id(one): one for one in mine}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.comparing.ascend import with_steps
 from bench.comparing.judging import Judged, compared, judged, opened, reading
 from bench.comparing.least import least_found
 from bench.comparing.noise import alarms
@@ -28,6 +29,13 @@ RECORDINGS = (
     "nsys/lm_2_7b.sqlite",
     "nsys/cloverleaf_sync_heavy.sqlite",
     "cases/nsys/4ae8936d__result.sqlite",
+)
+#: Ranks of Ascend, text and databases, of one step each.
+ASCEND = (
+    "ascend/alexnet_ddp_level1_text/rank0_ascend_pt",
+    "ascend/alexnet_ddp_level0_text/rank1_ascend_pt",
+    "ascend/alexnet_ddp_level1_db/rank0_ascend_pt",
+    "cases/third/ascend/db_level0/rank1_ascend_pt",
 )
 #: Recordings that nothing was tuned on.
 OTHERS = (
@@ -49,12 +57,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the noise")
     parser.add_argument("--swapped", action="store_true", help="the base has the plant, and the new side lacks it")
     parser.add_argument("--others", action="store_true", help="the recordings that nothing was tuned on")
+    parser.add_argument("--ascend", action="store_true", help="ranks of Ascend, of one step each")
+    parser.add_argument(
+        "--steps", type=int, default=1, help="how often the step of a rank of Ascend, as text, is there"
+    )
     parser.add_argument("--noise", type=int, default=0, help="pairs that differ by noise alone, instead of plants")
     parser.add_argument(
         "--least", action="store_true", help="how small a change is found, instead: 1 to 10 %% of the step"
     )
     options = parser.parse_args()
-    chosen = [one for one in (OTHERS if options.others else RECORDINGS) if options.only in one]
+    every = ASCEND if options.ascend else OTHERS if options.others else RECORDINGS
+    chosen = [one for one in every if options.only in one]
     with tempfile.TemporaryDirectory() as folder:
         if options.noise:
             found = alarms(options.folder, chosen, options.noise, Path(folder))
@@ -67,7 +80,9 @@ def main() -> None:
                     print(f"| {name} {one}", flush=True)
             return
         right: Counter[str] = Counter()
-        how = _Planting(options.folder, options.plant, options.size, options.swapped, options.seed, Path(folder))
+        how = _Planting(
+            options.steps, options.folder, options.plant, options.size, options.swapped, options.seed, Path(folder)
+        )
         for name, kind, row in _planted(chosen, how):
             right.update(
                 pairs=1, verdicts=row.verdict, causes=row.cause, gates=row.gate, both=row.verdict and row.cause
@@ -79,8 +94,9 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class _Planting:
-    """How plants are made: which, how large, whether the base has them, of which folder, and where they are written."""
+    """How plants are made: in how many steps, of which folder, which, how large, of which side, and where written."""
 
+    steps: int
     folder: Path
     only: str
     size: float
@@ -91,7 +107,8 @@ class _Planting:
 
 def _planted(recordings: list[str], how: _Planting) -> Iterator[tuple[str, str, Judged]]:
     for name in recordings:
-        whole = reading(how.folder / name)
+        source = how.folder / name
+        whole = reading(source if how.steps == 1 else with_steps(source, how.steps, how.place / "steps"))
         base = whole.copy()
         base.jitter(2 * how.seed - 1)
         with opened(base.save(how.place / "base.json")) as first:

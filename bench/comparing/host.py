@@ -10,6 +10,8 @@ from bench.comparing.truth import SHARE, NotThereError, Truth, apart, mean_step,
 from bench.kineto_json import Event
 from bench.recordings.variants.kineto import category
 
+#: Steps of which one may be slower than usual.
+_SEVERAL: Final = 3
 #: Share of moments at which the device must be idle for it to wait for what the host does longer there.
 _AWAITED: Final = 0.7
 
@@ -52,6 +54,9 @@ def garbage(trace: PlantedTrace, size: float = 1.0) -> Truth:
 
 def compiling(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """One step in the middle compiles something anew, for as long as a step."""
+    # A queue of the framework hides on which thread a program compiles.
+    if trace.queued or len(trace.steps) < _SEVERAL:
+        raise NotThereError
     i, length = len(trace.steps) // 2, int(size * mean_step(trace))
     at = trace.quiet(*trace.host_step(i))
     trace.delay_host([(at, length)])
@@ -81,13 +86,15 @@ def synchronisation(trace: PlantedTrace, size: float = 1.0) -> Truth:
     for number, (thread, (moment, each)) in enumerate(zip(threads, calls, strict=True)):
         trace.add(
             thread,
-            "cudaDeviceSynchronize",
+            trace.called("cudaDeviceSynchronize"),
             moment + shift + each // 16,
             each - each // 8,
             args={"correlation": 10**8 + number},
         )
         shift += each
-    return Truth(total, len(trace.steps), ("idle.synchronisation",), (("cudadevicesynchronize",),))
+    return Truth(
+        total, len(trace.steps), ("idle.synchronisation",), ((trace.called("cudaDeviceSynchronize").lower(),),)
+    )
 
 
 def _ten_waits(trace: PlantedTrace, size: float) -> list[Insert]:
@@ -109,10 +116,14 @@ def allocation(trace: PlantedTrace, size: float = 1.0) -> Truth:
     shift = 0
     for number, (thread, (moment, _, each)) in enumerate(zip(threads, inserts, strict=True)):
         trace.add(
-            thread, "cudaMalloc", moment + shift + each // 16, each - each // 8, args={"correlation": 10**8 + number}
+            thread,
+            trace.called("cudaMalloc"),
+            moment + shift + each // 16,
+            each - each // 8,
+            args={"correlation": 10**8 + number},
         )
         shift += each
-    return Truth(shift, len(trace.steps), ("idle.allocation",), (("cudamalloc",),))
+    return Truth(shift, len(trace.steps), ("idle.allocation",), ((trace.called("cudaMalloc").lower(),),))
 
 
 def reading_back(trace: PlantedTrace, size: float = 1.0) -> Truth:
@@ -120,18 +131,18 @@ def reading_back(trace: PlantedTrace, size: float = 1.0) -> Truth:
     inserts = _ten_waits(trace, size)
     threads = trace.awaited_threads([moment for moment, _, _ in inserts])
     copies = [one for one in trace.work() if "memcpy" in category(one)]
-    if not copies:
+    if not copies or trace.queued:
         raise NotThereError
     trace.insert(inserts)
     shift = 0
     for number, (thread, (moment, _, each)) in enumerate(zip(threads, inserts, strict=True)):
         tie, at = {"correlation": 10**8 + number}, moment + shift
-        trace.add(thread, "cudaMemcpyAsync", at + each // 16, each // 16, args=tie)
+        trace.add(thread, trace.called("cudaMemcpyAsync"), at + each // 16, each // 16, args=tie)
         trace.add(copies[0], "Memcpy DtoH (Device -> Pageable)", at + each // 4, each // 4, args=tie)
         waits = {"correlation": 2 * 10**8 + number}
-        trace.add(thread, "cudaStreamSynchronize", at + each // 8, each - each // 4, args=waits)
+        trace.add(thread, trace.called("cudaStreamSynchronize"), at + each // 8, each - each // 4, args=waits)
         shift += each
-    words = ("cudastreamsynchronize", "dtoh", "cudamemcpyasync")
+    words = (*(trace.called(one).lower() for one in ("cudaStreamSynchronize", "cudaMemcpyAsync")), "dtoh")
     return Truth(shift, len(trace.steps), ("idle.synchronisation", "exposed_copy"), (words,))
 
 
@@ -177,7 +188,7 @@ def _innermost(calls: Sequence[Event]) -> list[Event]:
 def _stalled(trace: PlantedTrace, size: float, chosen: Sequence[int]) -> Truth:
     """Steps in which the host waits for its batch, or for nothing that is recorded, half of a step at size 1."""
     length = int(size * mean_step(trace)) // 2
-    if not chosen:
+    if not chosen or len(trace.steps) < _SEVERAL:
         raise NotThereError
     named = True
     delays = []

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.comparing.ascend import planted_folder
 from bench.comparing.nsight import PlantedDatabase
 from bench.comparing.trace import PlantedTrace
 from bench.comparing.truth import Truth
@@ -41,7 +42,9 @@ class Judged:
 
 
 def reading(path: Path) -> PlantedTrace:
-    """A recording that takes plants, of PyTorch or of Nsight Systems."""
+    """A recording that takes plants, of PyTorch, of Nsight Systems or of the Ascend profiler."""
+    if path.is_dir():
+        return planted_folder(path)
     return PlantedDatabase(path) if path.suffix == ".sqlite" else PlantedTrace(path)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ class PlantedTrace:
         steps: Start and end on the devices of each of its typical steps, and of those between them.
     """
 
+    #: What calls of the runtime are named here, where not as CUDA's.
+    calls: Mapping[str, str] = MappingProxyType({})
+    #: Whether operators are queued, and launched by another thread.
+    queued = False
+
     def __init__(self, source: Path, steps: Sequence[tuple[int, int]] | None = None) -> None:
         """Read a file."""
         self.source = source
@@ -41,6 +47,20 @@ class PlantedTrace:
         events = [{**one, "args": {**one["args"]}} if one.get("args") else {**one} for one in self.timeline.events]
         found.timeline = Timeline(self.timeline.head, events, self.timeline.bare)
         return found
+
+    def called(self, name: str) -> str:
+        """What a call of CUDA's runtime is named here."""
+        return self.calls.get(name, name)
+
+    def enlarge(self, factor: float) -> bool:
+        """Make all allocations so many times as large; False where none are recorded."""
+        changes = [one for one in self.timeline.timed if one.get("name") == "[memory]"]
+        changes = [one for one in changes if one["args"].get("Device Type") == 1]
+        for one in changes:
+            for column in ("Bytes", "Total Allocated", "Total Reserved"):
+                if column in one["args"]:
+                    one["args"][column] = int(int(one["args"][column]) * factor)
+        return bool(changes)
 
     def work(self, wanted: Callable[[Event], bool] = lambda _: True) -> list[Event]:
         """Activities of devices in order of time."""
@@ -191,6 +211,7 @@ class PlantedTrace:
     def main_thread(self) -> Event:
         """A call on the thread that launches most."""
         calls = [one for one in self.host(is_runtime) if "launch" in str(one["name"]).lower()]
+        calls = calls or self.host(lambda one: category(one) in ("cpu_op", "operator"))
         threads = [(one["pid"], one["tid"]) for one in calls]
         most = max(set(threads), key=threads.count)
         return next(one for one, thread in zip(calls, threads, strict=True) if thread == most)

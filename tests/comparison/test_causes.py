@@ -138,7 +138,7 @@ def test_words_for_kernels() -> None:
     assert "all of it" not in kernels_words(part, "launches")
     assert group_words("gemm", every, "launches") == "gemm × 1.10"
     split = [row("a", 900, 0, (3, 0)), row("a1", 0, 700, (0, 3)), row("a2", 0, 800, (0, 3))]
-    assert kernels_words(split, "launches").startswith("a → a2, a1, 3 → 6 launches")
+    assert kernels_words(split, "launches").startswith("gemm: a → a2, a1, 3 → 6 launches, together × 1.67")
     assert kernels_words([row("a", 100, 0, (1, 0)), row("b", 5, 5)], "launches").startswith("a: gone")
 
 
@@ -147,3 +147,33 @@ def test_kernels_of_other_names_are_said_by_class() -> None:
     come = [row(f"aclnn_{i}", 0, 300, (0, 1)) for i in range(4)]
     assert kernels_words([*gone, *come], "launches") == "hardly any kernel in common: gemm × 3.00"
     assert "in common" not in kernels_words([*gone[:1], *come[:1]], "launches")
+
+
+def launched(kernel: int, host: int = 10_000) -> Trace:
+    """Five steps of twenty operators, each of which launches a kernel as soon as host and device allow it."""
+    facts, at = Facts(), 0
+    for number in range(5):
+        free, begun = at, at
+        for i in range(20):
+            facts.host("op", f"aten::op{i % 4}", at, host - 100)
+            free = max(free, at + host - 1_000)
+            facts.kernel(f"sgemm_{i % 4}", free, kernel + 10 * number, launch=(at + host - 3_000, 1_000))
+            free, at = free + kernel + 10 * number, at + host
+        at = max(at, free) + 5_000
+        facts.step(number, begun, at - begun - 100)
+    return facts.trace(source=f"{kernel} {host}")
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "part", "said"),
+    [
+        (launched(30_000), launched(3_000), "idle.host_dispatch", "the host takes no longer, but the device is faster"),
+        (launched(3_000), launched(30_000), "idle.host_dispatch", "the host takes no less, but the device is slower"),
+        (launched(3_000), launched(3_000, 15_000), "idle.host_dispatch", "all of the host's calls × 1.4"),
+    ],
+)
+def test_a_host_that_takes_as_long_is_not_to_blame(base: Trace, new: Trace, part: str, said: str) -> None:
+    found = compare_traces(base, new, CompareOptions(findings=False))
+    [cause] = [one for one in found.causes if one.part == part]
+    assert said in cause.what
+    assert ("device is" in cause.what) == ("device is" in said)

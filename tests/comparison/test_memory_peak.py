@@ -81,6 +81,21 @@ def test_splits_of_different_kinds_do_not_compare() -> None:
     assert len(peak_table(snapshot, snapshot)) == 1
 
 
+def test_what_one_side_does_not_tell_apart_is_one_purpose() -> None:
+    apart = {("purpose", "parameters"): Amount(10, 1), ("purpose", "optimizer state"): Amount(20, 2)}
+    together = {("purpose", "parameters and optimizer state"): Amount(30, 3)}
+    for sides in ((apart, together), (together, apart)):
+        [row] = peak_table(*sides).records()
+        assert (row["name"], row["diff_bytes"], row["new_count"]) == ("parameters and optimizer state", 0, 3)
+    assert len(peak_table(apart, apart)) == 2
+
+
+def test_what_a_peak_grew_by_is_said(base: Trace, more: Trace) -> None:
+    assert compare_traces(base, more, OPTIONS).cause.endswith("1.76 KiB (+20.0 %): aten::mm +300 B")
+    assert compare_traces(more, base, OPTIONS).cause.endswith("(-16.7 %): aten::mm -300 B")
+    assert compare_traces(base, base, OPTIONS).cause == ""
+
+
 def test_snapshots_by_purpose() -> None:
     base, new = (recorded_trace("memory", f"train_ctx{name}.pickle") for name in ("150", "200_mixed"))
     rows = compare_traces(base, new, OPTIONS).table("memory_peak").records()

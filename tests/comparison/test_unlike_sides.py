@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from stepscope.comparison.build import CompareOptions, compare_traces
-from stepscope.comparison.comparable import RecordedDifference, differences
+from stepscope.comparison.comparable import RecordedDifference, _versions, differences
 from stepscope.comparison.model_shape import model_shape
 from stepscope.comparison.result import Comparison
 from stepscope.comparison.side import chosen_rank
@@ -92,6 +92,15 @@ def test_an_unknown_fact_is_no_difference_of_work() -> None:
     found = differences(known, dict.fromkeys(known, "unknown"))
     assert [(one.what, one.tone) for one in found] == [("batch", "info"), ("data type", "info")]
     assert len({one.effect for one in found}) == 1
+
+
+def test_versions_are_told_where_both_sides_have_them() -> None:
+    known = {"cuda_runtime_version": 12040, "cuda_driver_version": 12020, "torch_npu_version": "2.1.0"}
+    assert _versions(known) == "CUDA runtime 12.4, CUDA driver 12.2, torch_npu 2.1.0"
+    assert _versions({}) == "unknown"
+    assert differences({"versions": _versions(known)}, {"versions": "unknown"}) == ()
+    [found] = differences({"versions": _versions(known)}, {"versions": "CUDA runtime 12.1"})
+    assert (found.what, found.tone) == ("versions", "info")
 
 
 def test_names_of_a_map_that_nothing_has_are_said() -> None:

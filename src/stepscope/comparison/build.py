@@ -115,7 +115,7 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     metrics = metric_shifts(base_summary, new_summary, ratio, options.confidence, timed.steps)
     tables |= timed.steps.tables()
     causes = causes_of(parts, strict, tables, timed, work, step_counts(sides, options.confidence))
-    why = sentence(timed, causes, metrics, different)
+    why = sentence(timed, causes, metrics, different, tables)
     tables = {name: table for name, table in tables.items() if name in wanted or name not in CAUSE_TABLES}
     return Comparison(
         base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, lacking, changed, causes, why

@@ -53,6 +53,7 @@ _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
     "devices": ("faster or slower is about program and device together", "info"),
     "ranks recorded": ("the tables of one rank of each are compared; section Ranks has all", "info"),
     "rank": ("ranks may have different work", "info"),
+    "versions": ("libraries may run other kernels, and their calls take another time", "info"),
     "host": ("load and clocks of hosts differ", "info"),
     "profiler": ("names and what is recorded differ", "info"),
 }
@@ -66,7 +67,13 @@ _UNITS: Final = {
     "none": "no steps and no device activity",
 }  # fmt: skip
 #: What is not said where one side does not tell it: what `timed` and `recorded` say is enough.
-_ONLY_KNOWN: Final = ("model shape", "steps")
+_ONLY_KNOWN: Final = ("model shape", "steps", "versions")
+#: Versions that recordings may hold, and their names.
+_VERSIONS: Final = {
+    "cuda_runtime_version": "CUDA runtime", "cuda_driver_version": "CUDA driver", "hip_runtime_version": "HIP runtime",
+    "hip_driver_version": "HIP driver", "driver_version": "driver", "torch_npu_version": "torch_npu",
+    "cann_version": "CANN",
+}  # fmt: skip
 #: Share of the operators' names that programs must have in common to be called alike.
 _ALIKE: Final = 0.5
 _SHAPES: Final = "SELECT count(*) FROM op_inputs WHERE shapes IS NOT NULL"
@@ -104,6 +111,7 @@ def recorded_facts(side: ComparedSide) -> dict[str, str]:
         "devices": device_names(side) or "none",
         "ranks recorded": str(side.ranks),
         "rank": str(side.rank),
+        "versions": _versions(side.recording.attributes),
         "host": _known(side.recording.host),
         "profiler": side.recording.reader,
     }
@@ -178,6 +186,18 @@ def _model_shape(side: ComparedSide) -> str:
     if program.compiled or program.graphs or side.unit not in ("step", "host step"):
         return UNKNOWN
     return model_shape(side.trace, side.steps)
+
+
+def _versions(attributes: Mapping[str, Any]) -> str:
+    known = [(name, value) for key, name in _VERSIONS.items() if (value := attributes.get(key))]
+    return ", ".join(f"{name} {_version(value)}" for name, value in known) or UNKNOWN
+
+
+def _version(value: Any) -> str:
+    """CUDA's 12040 is 12.4."""
+    if isinstance(value, int) and 9_000 <= value < 100_000:
+        return f"{value // 1000}.{value % 1000 // 10}"
+    return str(value)
 
 
 def _yes(number: Any) -> str:

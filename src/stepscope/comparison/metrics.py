@@ -47,7 +47,9 @@ class MetricShift:
 
 def metric_words(value: float, unit: str) -> str:
     """A metric as it is read: `178 ms`, `180 images/s`."""
-    return quantity(value, unit) if unit in ("ns", "bytes") else f"{value:,.4g} {unit}"
+    if unit in ("ns", "bytes"):
+        return quantity(value, unit)
+    return f"{value:,.4g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}"
 
 
 def metric_shifts(

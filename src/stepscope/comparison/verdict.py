@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from stepscope.comparison.comparable import RUNS, TRAINS, WORK
 from stepscope.comparison.noise.rates import rate_ratio
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
-from stepscope.comparison.steps.figures import StepsBeside, steps_beside
+from stepscope.comparison.steps.figures import ItemsBeside, StepsBeside, steps_beside
 from stepscope.comparison.steps.slow import SlowShift, slow_shift
 from stepscope.comparison.steps.words import slow_words
 from stepscope.comparison.summary import SideSummary
@@ -58,9 +59,16 @@ class StepTimes:
 
     @property
     def sure_apart_ns(self) -> int:
-        """By how much the typical step differs where it does for sure; else 0."""
+        """By how much the typical step, or the same work, differs where it does for sure; else 0."""
         sure = self.interval is not None and self.interval.sure and self.verdict in ("faster", "slower")
+        if sure and (work := self.same_work) is not None:
+            return round(self.base_ns * work.ratio) - self.base_ns
         return self.new_ns - self.base_ns if sure else 0
+
+    @property
+    def same_work(self) -> RatioInterval | None:
+        """Of recordings without steps by which factor the new one takes longer for the same work; else None."""
+        return self.interval if self.interval is not None and self.interval.method == "rates" else None
 
     def to_json(self) -> dict[str, Any]:
         """As in `stepscope.comparison/1`; `low_ns` and `high_ns` bound the difference of a step of the base's mean."""
@@ -103,17 +111,18 @@ def step_times(
     unit = base.unit if len(units) == 1 else "none"
     first, second = ([one for one in side.lengths if one > 0] for side in (base, new))
     interval = ratio_interval(first, second, confidence) if first and second and unit != "none" else None
-    if interval is not None and unit == "window" and interval.method != "identical":
+    if interval is not None and unit == "window" and not (interval.method == "identical" and base.calls == new.calls):
         interval = rate_ratio(base.calls, new.calls, sum(first), sum(second))
     every, steps = None, StepsBeside()
     if units == {"none"}:
-        verdict, reason = _untimed(base.series == new.series)
+        verdict, reason = _untimed(base.series, new.series)
     else:
         verdict, reason = _verdict(interval, unit, margin, (len(first), len(second)), (sum(first), sum(second)))
     if unit in ("step", "host step"):
-        items = base.items if base.items == new.items else None
+        items = _items(base, new)
         steps = steps_beside(base.steps, new.steps, slow_shift(base.steps, new.steps, confidence), confidence, items)
         verdict, reason, every = _with_slow_steps(verdict, reason, interval, steps, margin, confidence)
+        reason += _per_item(items, steps)
     unlike = {base.recorded.get(WORK), new.recorded.get(WORK)} == {TRAINS, RUNS}
     if unlike and verdict in ("faster", "slower"):
         verdict, reason = (
@@ -135,6 +144,23 @@ def step_times(
         steps,
         unlike,
     )
+
+
+def _items(base: SideSummary, new: SideSummary) -> ItemsBeside | None:
+    """What a step of either side reads; None where one side does not tell, or counts something else."""
+    if base.items is None or new.items is None or base.items[1] != new.items[1]:
+        return None
+    return ItemsBeside(base.items[0], new.items[0], base.items[1])
+
+
+def _per_item(items: ItemsBeside | None, steps: StepsBeside) -> str:
+    """What a step of another batch takes per item: that it takes longer says nothing of how fast the program is."""
+    mean = steps.figure("mean_step")
+    if items is None or items.base == items.new or mean is None or not mean.base or not mean.new:
+        return ""
+    apart = mean.new / items.new * items.base / mean.base - 1
+    each = f"{percent(abs(apart))} {'less' if apart < 0 else 'more'} time"
+    return f"; a step reads {items.base:,.0f} → {items.new:,.0f} {items.unit}, of which each takes {each}"
 
 
 def _with_slow_steps(
@@ -190,11 +216,16 @@ def _signed(share: float) -> str:
     return f"{100 * share:+,.1f} %"
 
 
-def _untimed(equal: bool) -> tuple[Verdict, str]:
+def _untimed(base: Mapping[str, tuple[int, ...]], new: Mapping[str, tuple[int, ...]]) -> tuple[Verdict, str]:
     """The verdict on recordings without times, such as memory snapshots."""
-    if equal:
+    if base == new:
         return "same", "no times are recorded, and all other figures are equal"
-    return "inconclusive", "no times are recorded: the sections below compare the rest"
+    peaks = [max(side.get("peak_memory", (0,))) for side in (base, new)]
+    if not all(peaks) or peaks[0] == peaks[1]:
+        return "inconclusive", "no times are recorded: the sections below compare the rest"
+    apart = peaks[1] / peaks[0] - 1
+    larger = f"{percent(abs(apart))} {'larger' if apart > 0 else 'smaller'}"
+    return "inconclusive", f"no times are recorded, so that neither is faster; the peak of memory is {larger}"
 
 
 def _verdict(
@@ -204,6 +235,8 @@ def _verdict(
         return "inconclusive", "no steps are known, and too little repeats on both sides to tell how fast they are"
     if interval is None:
         return "inconclusive", "the two sides have no times of the same kind"
+    if interval.method == "identical" and unit == "window":
+        return "same", "both recordings hold the same calls in the same time"
     if interval.method == "identical":
         return "same", "the step times of both sides are equal to the nanosecond"
     if interval.method == "rates":
@@ -223,7 +256,8 @@ def _by_rates(interval: RatioInterval, margin: float, lengths: tuple[int, int]) 
     """The verdict on recordings without steps, and how much work the new one holds."""
     done = lengths[1] / lengths[0] / interval.ratio
     held = f"; the new recording holds {done:.2f} times the base's work, which its parts show as well"
-    among = f"{percent(interval.low - 1)} to {percent(interval.high - 1)} for nine of ten calls of kernels"
+    between = f"{percent(interval.low - 1)} to {percent(interval.high - 1)}"
+    among = f"{between} for nine of ten calls of kernels, cut repetitions in mind"
     said = f"no steps are known; the same work takes {percent(abs(interval.ratio - 1))}"
     if interval.low > 1 and interval.ratio > 1 + margin:
         return "slower", f"{said} more time: {among}{held}"

@@ -25,5 +25,6 @@ def compare_inputs(base: Trace, new: Trace, options: CompareOptions | None = Non
         return found
     jobs = compared_job(base), compared_job(new)
     tables = job_tables(*jobs, options.confidence)
-    cause = "; ".join(filter(None, (late_words(*jobs), found.cause)))
+    per = "" if found.step_time.unit == "window" else " per step"
+    cause = "; ".join(filter(None, (late_words(*jobs, per), found.cause)))
     return replace(found, tables={**found.tables, **tables}, cause=cause)

@@ -22,6 +22,7 @@ class Cause:
         high_ns: Upper end.
         sure: Whether that excludes 0, all parts of the step in mind.
         within: Whether the times are those of some activities within the part rather than of all of it.
+        per: What the times are per, in words; empty where they are those of whole recordings.
     """
 
     part: str
@@ -32,6 +33,7 @@ class Cause:
     high_ns: int
     sure: bool
     within: bool = False
+    per: str = "per step"
 
     @property
     def diff_ns(self) -> int:
@@ -41,11 +43,10 @@ class Cause:
     def __str__(self) -> str:
         sign = "+" if self.diff_ns > 0 else "-"
         apart = f"{sign}{duration(abs(self.diff_ns))}"
+        apart = f"{apart} {self.per}".rstrip()
         growth = self.diff_ns / self.base_ns if self.base_ns else 0
         if 0 < abs(growth) < _FACTOR:
-            apart = f"{sign}{percent(abs(growth))} ({apart} per step)"
-        else:
-            apart += " per step"
+            apart = f"{sign}{percent(abs(growth))} ({apart})"
         return f"{'in ' if self.within else ''}{part_words(self.part)} {'surely ' if self.sure else ''}{apart}" + (
             f": {self.what}" if self.what else ""
         )

@@ -81,7 +81,7 @@ def common_factor(rows: Sequence[Row]) -> float | None:
 
 
 def changed_words(group: RowGroup, name: Callable[[Row], str], calls: str = "calls") -> str:
-    """How a group changed: `batch norm × 1.50`, `53 → 106 calls`, `a → b, c`.
+    """How a group changed: `batch norm × 1.50`, `53 → 106 calls`, `a → b, c, together × 1.20`.
 
     Args:
         group: The rows.
@@ -95,7 +95,8 @@ def changed_words(group: RowGroup, name: Callable[[Row], str], calls: str = "cal
     swapped = sum(row["base_ns"] for row in gone), sum(row["new_ns"] for row in come)
     if min(swapped) > _MOST * max(base_ns, new_ns) / 2:
         counts = "" if _alike(base_count, new_count) else f", {_number(base_count)} → {_number(new_count)} {calls}"
-        return f"{_listed(gone, name)} → {_listed(come, name)}{counts}"
+        factor = f", together × {new_ns / base_ns:.2f}" if base_ns else ""
+        return f"{_listed(gone, name)} → {_listed(come, name)}{counts}{factor}"
     if not base_count:
         return f"{group.name}: new, {_number(new_count)} {calls}"
     if not new_count:

@@ -47,7 +47,7 @@ class SureGroup:
         return self.new_ns - self.base_ns
 
 
-def sure_groups(sums: WorkSums, counts: StepCounts, step_ns: int) -> list[SureGroup]:
+def sure_groups(sums: WorkSums, counts: StepCounts, step_ns: int, drift: float = 0.0) -> list[SureGroup]:
     """The groups of each part that differ for sure, the largest difference first; none shares an activity with another.
 
     Activities are grouped by class, by kernel, by operator, and those of a class of which there are more or fewer than
@@ -58,6 +58,7 @@ def sure_groups(sums: WorkSums, counts: StepCounts, step_ns: int) -> list[SureGr
         sums: Sums by part.
         counts: What they are divided by, and the certainty.
         step_ns: Length of a step.
+        drift: By how much all of the new side may be off together, as a share, beyond what single times tell.
     """
     tried = [
         (part, name, keys, sides)
@@ -70,6 +71,7 @@ def sure_groups(sums: WorkSums, counts: StepCounts, step_ns: int) -> list[SureGr
     halves = certainties([sides for *_, sides in tried], among)
     for (part, name, keys, sides), half in zip(tried, halves, strict=True):
         first, second = _means(sides, counts)
+        half = None if half is None else half + drift * second
         if half is not None and abs(second - first) > max(half, LEAST * step_ns, ASSUMED_DRIFT * max(first, second)):
             rows = tuple(_row(key, *sums[part], counts) for key in keys)
             found.append(SureGroup(part, name, rows, round(first), round(second), half))

@@ -33,6 +33,8 @@ _READING: Final = ("aten::item", "aten::_local_scalar_dense", "aten::nonzero", "
 _COMMON: Final = 0.1
 _SEVERAL: Final = 4
 _CLASSES: Final = 3
+#: Share by which the host's own time may differ to be as long as before.
+_AS_LONG: Final = 0.05
 #: What changed by one factor, where it is the whole part.
 _EVERY: Final = "all of it"
 
@@ -132,6 +134,8 @@ def _words(group: RowGroup, calls: str) -> str:
     is_class = all(label == _class(row) for row in group.rows)
     where = names_words(group, _operator if any(_operator(row) != NO_OPERATOR for row in group.rows) else _kernel)
     words = changed_words(RowGroup(short(label), group.rows), _kernel, calls)
+    if is_class and " → " in words and not words.startswith(short(label)):
+        return f"{label}: {words}"
     if is_class:
         kernels = names_words(group, _kernel)
         where = f"{where}: {kernels}" if where != kernels else kernels
@@ -178,6 +182,8 @@ def _largest(rows: Sequence[Row]) -> str:
 
 def _host(tables: Mapping[str, Table], part: str, diff_ns: int) -> str:
     """What the host does longer: the operator or the call of the runtime whose own time differs most."""
+    if shown := _shown(tables, diff_ns):
+        return "; ".join(filter(None, (_detail(tables, part, diff_ns), shown)))
     rows = [
         {**row, "base_ns": row["base_self_ns"], "new_ns": row["new_self_ns"]} for row in _rows(tables, "api")
     ] + _rows(tables, "runtime_calls")
@@ -191,6 +197,19 @@ def _host(tables: Mapping[str, Table], part: str, diff_ns: int) -> str:
     if first is None or abs(first.diff) < abs(diff_ns) / 4:
         return words
     return "; ".join(filter(None, (words, changed_words(first, lambda row: str(row["name"])))))
+
+
+def _shown(tables: Mapping[str, Table], diff_ns: int) -> str:
+    """That a host which takes no longer shows more beside a faster device, or less beside a slower one; else empty."""
+    of, column = ("api", "self_ns") if _rows(tables, "api") else ("runtime_calls", "ns")
+    base, new = (sum(row[f"{side}_{column}"] for row in _rows(tables, of)) for side in ("base", "new"))
+    device = sum(row["diff_ns"] for row in _rows(tables, "step_parts") if row["part"] == BUSY[0])
+    if not base or device * diff_ns >= 0 or abs(device) < abs(diff_ns) / 2:
+        return ""
+    # Launches into a full queue wait, so that a host takes longer beside a slower device.
+    if diff_ns > 0:
+        return "the host takes no longer, but the device is faster" if new <= (1 + _AS_LONG) * base else ""
+    return "the host takes no less, but the device is slower" if new >= (1 - _AS_LONG) * base else ""
 
 
 def _detail(tables: Mapping[str, Table], part: str, diff_ns: int) -> str:

@@ -8,11 +8,14 @@ from typing import Final
 
 from stepscope.comparison.causes.cause import Cause
 from stepscope.comparison.causes.groups import WorkSums, sure_groups
-from stepscope.comparison.causes.inside import group_words, inside
+from stepscope.comparison.causes.inside import CAUSE_TABLES, group_words, inside
+from stepscope.comparison.causes.same_work import SameWork
 from stepscope.comparison.comparable import RecordedDifference
 from stepscope.comparison.metrics import MetricShift
 from stepscope.comparison.parts.amounts import Beside, StepCounts
 from stepscope.comparison.parts.charged import BUSY
+from stepscope.comparison.parts.peak import OLDER
+from stepscope.comparison.parts.tables import STEP_PARTS
 from stepscope.comparison.verdict import MARGIN, StepTimes
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.table import Table
@@ -28,8 +31,14 @@ _MUCH: Final = 0.03
 _MOST: Final = 0.6
 #: Growth of a peak of memory that is said.
 _MEMORY: Final = 0.02
-#: What is said first where it differs: each step does other work then.
-_WORK: Final = ("batch", "model shape", "data type")
+#: Share of that growth that something must hold to be named.
+_HELD: Final = 0.25
+#: What is said first where it differs: each step does other work then, or does it elsewhere.
+_WORK: Final = ("what was run", "batch", "model shape", "world size", "data type", "devices", "versions")
+_UNTOLD: Final = ("unknown", "none", "unnamed")
+#: What of the host recording more takes longer.
+_OF_HOST: Final = ("idle.host_dispatch", "idle.profiler_overhead", "idle.unknown", "host")
+_RECORDED: Final = "recorded: "
 _UNITS: Final = {"step": "step", "host step": "step", "window": "recording"}
 
 
@@ -45,7 +54,8 @@ def causes_of(
 
     Of parts that do not differ for sure, activities that do are causes of their own. Where the step differs for sure
     and no part does with all parts in mind, the part that makes up most of it is asked for alone (as in Fisher's
-    protected comparisons, The Design of Experiments, 1935).
+    protected comparisons, The Design of Experiments, 1935). Recordings without steps are held against each other as if
+    they had done the same work, and have no causes where nothing tells how much each did.
 
     Args:
         parts: The parts of the step.
@@ -56,6 +66,16 @@ def causes_of(
         counts: What these are divided by, and the certainty.
     """
     step = max(1, min(times.base_ns, times.new_ns) or max(times.base_ns, times.new_ns))
+    drift, per = 0.0, "per step"
+    if times.unit == "window":
+        if times.interval is None:
+            return ()
+        per = ""
+        if times.same_work is not None:
+            same = SameWork.of(times.same_work, times.base_ns, times.new_ns)
+            strict = {one.key: same.half(strict.get(one.key), one.new_ns) for one in parts}
+            parts, drift, work = [same.part(one) for one in parts], same.apart, same.sums(work)
+            tables = {**tables, **same.tables(tables, (STEP_PARTS.name, *CAUSE_TABLES))}
     found: list[Cause] = []
     for one in parts:
         half = strict.get(one.key)
@@ -63,16 +83,16 @@ def causes_of(
         if abs(one.diff_ns) < least or half is None:
             continue
         low, high = round(one.diff_ns - half), round(one.diff_ns + half)
-        found.append(Cause(one.key, "", one.base_ns, one.new_ns, low, high, abs(one.diff_ns) > half))
+        found.append(Cause(one.key, "", one.base_ns, one.new_ns, low, high, abs(one.diff_ns) > half, per=per))
     if times.sure_apart_ns and not any(one.sure for one in found):
         halves = {one.key: one.half for one in parts}
         found = [_alone(one, halves[one.part], times.sure_apart_ns) for one in found]
     found = [replace(one, what=inside(one.part, tables, one.diff_ns)) for one in found]
     sure = {one.part for one in found if one.sure}
-    for group in sure_groups({part: sums for part, sums in work.items() if part not in sure}, counts, step):
+    for group in sure_groups({part: sums for part, sums in work.items() if part not in sure}, counts, step, drift):
         low, high = round(group.diff_ns - group.half), round(group.diff_ns + group.half)
         what = group_words(group.name, group.rows, "launches" if group.part == BUSY[0] else "calls")
-        found.append(Cause(group.part, what, group.base_ns, group.new_ns, low, high, True, within=True))
+        found.append(Cause(group.part, what, group.base_ns, group.new_ns, low, high, True, within=True, per=per))
     return tuple(sorted(found, key=lambda cause: (not cause.sure, -abs(cause.diff_ns))))
 
 
@@ -90,28 +110,68 @@ def sentence(
     causes: Sequence[Cause],
     metrics: Sequence[MetricShift],
     different: Sequence[RecordedDifference],
+    tables: Mapping[str, Table] | None = None,
 ) -> str:
     """What the difference comes from, as far as it is certain; empty where nothing is said of times or memory."""
     said = []
-    work = [one for one in different if (one.what in _WORK and one.tone == "warning") or one.what == "data type"]
-    work = [one for one in work if "unknown" not in (one.base, one.new)]
-    if work:
-        said.append("; ".join(f"{one.what} {one.base} → {one.new}" for one in work))
-    if times.interval is not None and times.interval.method != "identical":
-        said.append(_times(times, causes))
+    if times.interval is not None:
+        if times.interval.method != "identical":
+            said += [_other_work(one) for what in _WORK for one in different if one.what == what]
+        said += [_times(times, causes), _recorded(causes, different)]
     peaks = [one for one in metrics if one.name == "peak_memory" and one.base and abs(one.diff / one.base) > _MEMORY]
     for one in peaks:
         said.append(
             f"peak memory {quantity(one.base, 'bytes')} → {quantity(one.new, 'bytes')} "
-            f"({'+' if one.diff > 0 else ''}{percent(one.diff / one.base)})"
+            f"({'+' if one.diff > 0 else ''}{percent(one.diff / one.base)}){_held(tables or {}, one.diff)}"
         )
     return "; ".join(filter(None, said))
+
+
+def _held(tables: Mapping[str, Table], diff: float) -> str:
+    """What most of a peak's difference is held for: `: activations +231 MiB`; empty where nothing tells."""
+    rows = tables["memory_peak"].records() if "memory_peak" in tables else []
+    by = next((one for one in ("purpose", "operator") if any(row["by"] == one for row in rows)), "")
+    found = [row for row in rows if row["by"] == by and row["diff_bytes"] / diff >= _HELD and row["name"] != OLDER]
+    words = [
+        f"{row['name']} {'+' if diff > 0 else '-'}{quantity(abs(row['diff_bytes']), 'bytes')}" for row in found[:2]
+    ]
+    return ": " + ", ".join(words) if words else ""
+
+
+def _other_work(one: RecordedDifference) -> str:
+    """What the sides do differently; empty where one does not tell."""
+    if any(untold in side for untold in _UNTOLD for side in (one.base, one.new)):
+        return ""
+    if one.what == "versions":
+        base_of, new_of = (dict(part.rsplit(" ", 1) for part in side.split(", ")) for side in (one.base, one.new))
+        return ", ".join(f"{name} {of} → {new_of[name]}" for name, of in base_of.items() if new_of.get(name, of) != of)
+    if one.what != "what was run":
+        return f"{one.what} {one.base} → {one.new}"
+    base, new = one.base.split(", "), one.new.split(", ")
+    gone, come = [part for part in base if part not in new], [part for part in new if part not in base]
+    if gone and come:
+        return f"{', '.join(gone)} → {', '.join(come)}"
+    return f"{', '.join(gone)} on the base alone" if gone else f"{', '.join(come)} on the new side alone"
+
+
+def _recorded(causes: Sequence[Cause], different: Sequence[RecordedDifference]) -> str:
+    """What the side with the slower host records beyond the other, which takes time there; empty without any."""
+    apart = sum(one.diff_ns for one in causes if one.sure and one.part in _OF_HOST)
+    more = [
+        one.what.removeprefix(_RECORDED) for one in different
+        if apart and one.what.startswith(_RECORDED) and (one.new if apart > 0 else one.base) == "yes"
+    ]  # fmt: skip
+    if not more:
+        return ""
+    return f"of which recording {', '.join(more)} on the {'new side' if apart > 0 else 'base'} alone may be a part"
 
 
 def _times(times: StepTimes, causes: Sequence[Cause]) -> str:
     sure = [one for one in causes if one.sure][:_SAID]
     unit = _UNITS.get(times.unit, "step")
     step = f"{unit}: within noise; " if times.verdict == "inconclusive" and not times.unlike else ""
+    if times.same_work is not None:
+        step = "for the same work: "
     if sure:
         return step + "; ".join(map(str, sure))
     if times.verdict in ("faster", "slower") and causes and not times.every:

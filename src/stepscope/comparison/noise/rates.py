@@ -17,13 +17,17 @@ _NAMES: Final = 5
 _COVERED: Final = 0.8
 #: Share of the names whose rates lie in the interval.
 _WITHIN: Final = 0.9
+#: What repeats is cut off at the edges of a recording: it holds up to half of a repetition more or less than is
+#: counted, and so does the other, sqrt(1/2) together. How often it repeats is what one in ten names falls below.
+_CUT: Final = 0.5**0.5
+_SELDOM: Final = 0.1
 
 
 def rate_ratio(base: Mapping[str, int], new: Mapping[str, int], base_ns: int, new_ns: int) -> RatioInterval | None:
     """By which factor the new side takes longer for the same work; None where too little repeats.
 
     For each name it is the time between two calls of the new side over that of the base. The ratio is their median, and
-    nine of ten lie in the interval, each counting with its calls.
+    nine of ten lie in the interval, each counting with its calls, which is wider by what edges may have cut off.
 
     Args:
         base: Calls of the base by name.
@@ -42,4 +46,5 @@ def rate_ratio(base: Mapping[str, int], new: Mapping[str, int], base_ns: int, ne
     weight = np.cumsum((first + second)[order]) / float((first + second).sum())
     tail = (1 - _WITHIN) / 2
     low, middle, high = (float(ratios[order][np.searchsorted(weight, share)]) for share in (tail, 0.5, 1 - tail))
-    return RatioInterval(middle, low, high, _WITHIN, "rates")
+    cut = 1 + _CUT / float(np.quantile(np.minimum(first, second), _SELDOM))
+    return RatioInterval(middle, low / cut, high * cut, _WITHIN, "rates")

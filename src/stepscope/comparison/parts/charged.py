@@ -33,6 +33,7 @@ class ChargedWork:
         inside: bool[n], whether the activity starts within the side's steps.
         batch: int64[n], batch of steps that it belongs to.
         batches: The batches.
+        of_steps: Whether the side has steps.
     """
 
     work: DeviceWork
@@ -41,6 +42,7 @@ class ChargedWork:
     inside: NDArray[np.bool_]
     batch: NDArray[np.int64]
     batches: StepBatches
+    of_steps: bool
 
 
 def charged(side: ComparedSide) -> ChargedWork:
@@ -64,4 +66,4 @@ def charged(side: ComparedSide) -> ChargedWork:
             ns[at] = free.within(starts, np.maximum(ends, starts))
             free -= Intervals.union_of(work.ts[at], ends)
     batches = StepBatches.of(side)
-    return ChargedWork(work, ns, part, windows.at(work.ts), batches.at(work.ts), batches)
+    return ChargedWork(work, ns, part, windows.at(work.ts), batches.at(work.ts), batches, side.unit == "step")

@@ -43,7 +43,7 @@ class Durations:
 
     def __add__(self, other: Durations) -> Durations:
         both = self.amount + other.amount
-        return Durations(both.ns, both.count, max(self.longest, other.longest), min(self.shortest, other.shortest),
+        return Durations(both.ns, int(both.count), max(self.longest, other.longest), min(self.shortest, other.shortest),
                          both.squares, both.by_batch)  # fmt: skip
 
 

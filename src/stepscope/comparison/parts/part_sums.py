@@ -10,7 +10,7 @@ import numpy as np
 from stepscope.analyses.idle.idle_causes import idle_causes
 from stepscope.analyses.steps.phases import phases
 from stepscope.analyses.steps.step_budget import step_budget
-from stepscope.comparison.parts.amounts import Amount
+from stepscope.comparison.parts.amounts import OF_WAITS, Amount
 from stepscope.comparison.parts.batches import StepBatches
 from stepscope.comparison.parts.charged import BUSY
 from stepscope.comparison.side import ComparedSide
@@ -74,6 +74,7 @@ class _StepSums:
 
     def __init__(self, side: ComparedSide) -> None:
         self._batches = StepBatches.of(side)
+        self._step = side.unit == "step"
         self._at = {step: i for i, step in enumerate(side.steps)}
         self._sums: defaultdict[PartKey, list[int]] = defaultdict(lambda: [0] * len(side.steps))
 
@@ -85,7 +86,8 @@ class _StepSums:
         for key, values in self._sums.items():
             times = np.asarray(values, np.float64)
             by_batch = np.bincount(self._batches.batch, times, self._batches.size.size) / self._batches.size
-            found[key] = Amount(sum(values), 0, float((times**2).sum()), by_batch)
+            spread = OF_WAITS if self._step and key[0] not in (BUSY[0], ON_HOST) else 1.0
+            found[key] = Amount(sum(values), 0, spread**2 * float((times**2).sum()), by_batch)
         return found
 
 

@@ -33,6 +33,9 @@ MEMORY_PEAK: Final = TableSchema(
 )
 _OF_SNAPSHOT: Final = ("purpose", "module", "line")
 _NONE: Final = "(none)"
+#: What a snapshot calls parameters and optimizer state where it does not tell them apart.
+TOGETHER: Final = "parameters and optimizer state"
+_APART: Final = ("parameters", "optimizer state")
 #: What was in use at the peak and allocated before the recording began.
 OLDER: Final = "(older than the recording)"
 
@@ -89,4 +92,16 @@ def peak_table(base: Mapping[Any, Amount], new: Mapping[Any, Amount]) -> Table:
     """Compare what peaks are made of; empty where the two can only be split in different ways."""
     if not {by for by, _ in base} & {by for by, _ in new}:
         return Table.empty(MEMORY_PEAK)
-    return Table.from_rows(MEMORY_PEAK, [(*row.key, *row.values) for row in beside(base, new, (1, 1))])
+    rows = beside(_alike(base, new), _alike(new, base), (1, 1))
+    return Table.from_rows(MEMORY_PEAK, [(*row.key, *row.values) for row in rows])
+
+
+def _alike(mine: Mapping[Any, Amount], other: Mapping[Any, Amount]) -> dict[Any, Amount]:
+    """One side's purposes as the other tells them: what it can't tell apart is one there, and so here."""
+    together = ("purpose", TOGETHER)
+    if together not in other:
+        return dict(mine)
+    sums: defaultdict[Any, Amount] = defaultdict(Amount)
+    for (by, name), amount in mine.items():
+        sums[together if by == "purpose" and name in _APART else (by, name)] += amount
+    return dict(sums)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.grouping import Groups, texts
 from stepscope.analyses.steps.phase_names import PHASES
 from stepscope.analyses.steps.phases import phase_of_work
-from stepscope.comparison.parts.amounts import Amount
+from stepscope.comparison.parts.amounts import OF_WAITS, Amount
 from stepscope.comparison.parts.charged import BUSY, ChargedWork
 from stepscope.comparison.parts.durations import Durations
 from stepscope.model.errors import MissingInputError
@@ -80,7 +81,10 @@ def by_kernel(trace: Trace, work: ChargedWork, part: str = BUSY[0]) -> dict[tupl
     operators, kernels = texts(trace, operator[groups.first]), texts(trace, work.work.name[at])
     classes = [str(OP_CLASSES[one]) for one in work.work.op_class[at].tolist()]
     keys = [(o or NO_OPERATOR, k or "", c) for o, k, c in zip(operators, kernels, classes, strict=True)]
-    return _merged(keys, _amounts(work, chosen, groups))
+    amounts = _amounts(work, chosen, groups)
+    if part != BUSY[0] and work.of_steps:
+        amounts = [replace(one, squares=OF_WAITS**2 * one.squares) for one in amounts]
+    return _merged(keys, amounts)
 
 
 def renamed(amounts: Mapping[Any, T], names: Mapping[str, str]) -> dict[Any, T]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,20 @@ LEFT_OUT: Final = TableSchema(
         flag("slow", "Whether it counts as a stall, or as one of the slower kind."),
     ),
 )  # fmt: skip
+
+
+class ItemsBeside(NamedTuple):
+    """What a step of either side reads.
+
+    Attributes:
+        base: Items of the base.
+        new: Items of the new side.
+        unit: What is counted: images, tokens.
+    """
+
+    base: float
+    new: float
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +169,7 @@ def steps_beside(
     new: Sequence[RecordedStep],
     slow: SlowShift,
     confidence: float,
-    items: tuple[float, str] | None = None,
+    items: ItemsBeside | None = None,
 ) -> StepsBeside:
     """The figures of both sides' steps.
 
@@ -164,7 +178,7 @@ def steps_beside(
         new: The same of the new side.
         slow: Which of them are slow.
         confidence: Chance that an interval holds the true difference.
-        items: What a step of both sides reads, and in which unit; None where that is unknown or differs.
+        items: What a step of each side reads; None where that is unknown.
     """
     typical = [
         np.asarray([one.ns for one in side if one.role == "typical" and one.ns], np.float64) for side in (base, new)
@@ -222,14 +236,14 @@ def _long(complete: Sequence[NDArray[np.float64]], slow: SlowShift, confidence: 
     return StepFigure("p95_step", "ns", at[0], at[1], at[1] - at[0] - half, at[1] - at[0] + half, "spread")
 
 
-def _throughput(every: StepFigure, means: Sequence[float], items: tuple[float, str] | None) -> StepFigure:
+def _throughput(every: StepFigure, means: Sequence[float], items: ItemsBeside | None) -> StepFigure:
     """Steps or items per second, over all complete steps; its interval is that of their mean."""
-    each, unit = items or (1.0, "steps")
-    base, new = (each * 1e9 / mean for mean in means)
+    first, second, unit = items or ItemsBeside(1.0, 1.0, "steps")
+    base, new = first * 1e9 / means[0], second * 1e9 / means[1]
     low = high = None
     if every.low is not None and every.high is not None:
         slowest, fastest = (max(means[0] + end, 1.0) for end in (every.high, every.low))
-        low, high = each * 1e9 / slowest - base, each * 1e9 / fastest - base
+        low, high = second * 1e9 / slowest - base, second * 1e9 / fastest - base
     return StepFigure("throughput", f"{unit}/s", base, new, low, high, every.method)
 
 
