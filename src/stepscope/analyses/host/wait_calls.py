@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.callers import callers
 from stepscope.analyses.shared.grouping import texts
 from stepscope.analyses.shared.host_tree import HostTree, host_trees
 from stepscope.analyses.shared.host_waits import waiting_calls
-from stepscope.analyses.shared.stacks import callers
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 

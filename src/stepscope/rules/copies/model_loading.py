@@ -37,13 +37,16 @@ from stepscope.signals.copies.weight_loading import loaded
 from stepscope.signals.shared.job import stepless
 from stepscope.signals.shared.program import program
 
-_NSIGHT: Final = Action(
-    "If it happens once and the loop is what you ask about: let the recording start after it",
-    before="nsys profile ./program",
-    after="nsys profile --capture-range=cudaProfilerApi python program.py\n"
-    "# and in it, behind the loading: torch.cuda.profiler.start()",
-    page="recording",
-)
+# How each profiler is told to start later; `RECORD_LATER` for all others.
+_LATER: Final = {
+    "nsight": Action(
+        "If it happens once and the loop is what you ask about: let the recording start after it",
+        before="nsys profile ./program",
+        after="nsys profile --capture-range=cudaProfilerApi python program.py\n"
+        "# and in it, behind the loading: torch.cuda.profiler.start()",
+        page="recording",
+    ),
+}
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -66,7 +69,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             taken=duration(found.taken_ns), share=percent(share), recorded=duration(found.recorded_ns),
             count=found.count, size=quantity(found.bytes, "bytes"),
         ),
-        actions=(_NSIGHT if told.recorder == "nsight" else RECORD_LATER, *FETCHED),
+        actions=(_LATER.get(told.recorder, RECORD_LATER), *FETCHED),
         taken_ns=place,
         placed_as_ns=place,
         waiting=place is not None,

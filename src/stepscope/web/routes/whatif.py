@@ -10,7 +10,8 @@ from starlette.routing import BaseRoute, Route
 
 from stepscope.web.answers import json_answer, progress_answer
 from stepscope.web.asked import number
-from stepscope.web.predicting import Asked, Predicting
+from stepscope.web.changeable import Asked
+from stepscope.web.predicting import Predicting
 from stepscope.web.viewing import Progress, Viewing
 
 
