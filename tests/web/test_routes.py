@@ -22,9 +22,11 @@ from stepscope.rules import remedies
 from stepscope.rules.registry import all_rules
 from stepscope.store.queried import answer
 from stepscope.web.app import create_app
-from stepscope.web.asked import BadRequestError, posted
+from stepscope.web.asked import BadRequestError, BusyError, posted
+from stepscope.web.routes import query
 from stepscope.web.routes.flame import largest_frames
 from stepscope.web.routes.guide import words_on
+from stepscope.web.routes.query import in_turn
 from support import Facts
 
 
@@ -152,6 +154,31 @@ def test_a_query_may_use_so_much_memory(trace: Trace) -> None:
     with pytest.raises(UserError, match="more memory than 200 MB"):
         answer(trace, "SELECT repeat('x', 1000000000)", memory_mb=200)
     assert answer(trace, "SELECT 1 AS one")["rows"] == [[1]], "the limit is taken back"
+
+
+def test_of_many_queries_at_once_few_run_and_others_wait_so_long() -> None:
+    async def asked(turns: asyncio.Semaphore, seconds: float) -> str:
+        try:
+            async with in_turn(turns, patience_s=0.2):
+                await asyncio.sleep(seconds)
+        except BusyError as error:
+            return error.message
+        return "answered"
+
+    async def many(seconds: float) -> list[str]:
+        turns = asyncio.Semaphore(2)
+        return list(await asyncio.gather(*(asked(turns, seconds) for _ in range(6)), asked(turns, 0)))
+
+    assert asyncio.run(many(0)) == ["answered"] * 7
+    assert asyncio.run(many(2.0)) == ["answered"] * 2 + ["the server is busy with other queries"] * 5
+
+
+def test_a_busy_server_says_so(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise BusyError("the server is busy with other queries")
+
+    monkeypatch.setattr(query, "answer", busy)
+    assert ask(client, "SELECT 1").status_code == 503
 
 
 def test_long_values_of_a_query_are_cut(trace: Trace) -> None:

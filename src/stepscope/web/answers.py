@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from stepscope.model.errors import StepscopeError
 from stepscope.model.schema import Column
-from stepscope.web.asked import BadRequestError
+from stepscope.web.asked import BadRequestError, BusyError
 from stepscope.web.making import Progress
 
 JSON: Final = "application/json"
@@ -58,7 +58,7 @@ def bytes_answer(request: Request, body: bytes, media_type: str, status: int = 2
 def failed(_: Request, error: Exception) -> Response:
     """An error that is meant for users, as its sentence."""
     assert isinstance(error, StepscopeError)
-    status = 400 if isinstance(error, BadRequestError) else 422
+    status = 400 if isinstance(error, BadRequestError) else 503 if isinstance(error, BusyError) else 422
     return JSONResponse({"error": error.message, "hint": error.hint}, status)
 
 

@@ -15,6 +15,10 @@ class BadRequestError(UserError):
     """A request that no page of stepscope sends: answered with status 400."""
 
 
+class BusyError(UserError):
+    """Too much is asked at a time: answered with status 503."""
+
+
 async def posted(request: Request, most: int) -> Any:
     """The JSON that a request brings; what is longer than `most` bytes is not read.
 
