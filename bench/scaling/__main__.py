@@ -40,12 +40,17 @@ def _trace(field: str, number: int, path: Path) -> None:
     write_trace(replace(_USUAL, **{field: number}), path)
 
 
+def _steps(number: int, path: Path) -> None:
+    write_trace(Size(kernels=number, steps=number), path)
+
+
 QUESTIONS: Final = (
     Question("kernels (three events each)", (20_000, 40_000, 80_000), partial(_trace, "kernels")),
     Question("threads", (1, 100, 5_000), partial(_trace, "threads")),
     Question("streams", (1, 100, 2_000), partial(_trace, "streams")),
     Question("names", (20, 2_000, 20_000), partial(_trace, "names")),
     Question("steps", (4, 2_000, 20_000), partial(_trace, "steps")),
+    Question("steps of one kernel each", (30_000, 100_000, 300_000), _steps),
     Question("characters of each of 20 names", (20, 4_000, 40_000), partial(_trace, "characters")),
     Question("columns of `kernel_details.csv`", (16, 600, 3_000), write_table),
 )
