@@ -39,6 +39,8 @@ SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "HealthLine": ((2, 3), ()),
     "Absence": ((0, 1), ("message", "hint")),
     "SourceTraits": ((), ("inputs", "marking", "marking_elsewhere")),
+    "choose": ((2,), ("otherwise",)),
+    "GuidePlace": ((1, 3, 5, 7), ("title", "question", "turns", "settings")),
 }
 #: What separates parts: `sentences` and `listing`.
 _SEPARATORS: Final = {"sentences": ((1,), ("between",)), "listing": ((1, 2), ("between", "last"))}
@@ -117,7 +119,10 @@ def _is_command(node: ast.FunctionDef, stem: str) -> bool:
 
 
 def constants(node: ast.expr) -> Iterator[str]:
-    """The texts that an expression may be, where it is a constant or a choice between some."""
+    """The texts that an expression may be, where it is a constant, a choice between some or a tuple of them.
+
+    Of a tuple in a tuple, the first is a text, and what follows says what the text is of.
+    """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.IfExp):
@@ -126,6 +131,9 @@ def constants(node: ast.expr) -> Iterator[str]:
     elif isinstance(node, (ast.Dict, ast.BoolOp)):
         for value in node.values:
             yield from constants(value)
+    elif isinstance(node, ast.Tuple):
+        for value in node.elts:
+            yield from constants(value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value)
 
 
 def _arguments(node: ast.Call, positions: Collection[int], names: Collection[str]) -> Iterator[ast.expr]:

@@ -30,7 +30,7 @@ ROOMS: Final = {
 }
 #: Rooms of which every text is translated; those that are not are being worked on.
 DONE: Final[tuple[str, ...]] = (
-    "rules", "signals", "model", "readers", "ingest", "reports", "cli",
+    "rules", "signals", "model", "readers", "ingest", "reports", "cli", "guide",
 )  # fmt: skip
 
 

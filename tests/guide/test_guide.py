@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from stepscope.agents.opened import Recordings
+from stepscope.agents.tools.guiding import GuideTools
 from stepscope.cli.main import run
 from stepscope.demo import recording
 from stepscope.guide import text
@@ -16,6 +19,8 @@ from stepscope.guide.chinese import WORDS
 from stepscope.guide.finding_place import place
 from stepscope.guide.tree import BY_KEY, TREE
 from stepscope.guide.walk import walk
+from stepscope.ingest import open_trace
+from stepscope.language import speaking
 from stepscope.model.errors import UserError
 from stepscope.rules import remedies
 from stepscope.rules.registry import all_rules
@@ -154,3 +159,22 @@ def test_real_recordings_lead_to_their_setting(
 
 def test_the_page_is_the_tree() -> None:
     keep(DOCS / "guide.md", "tree", text.markdown())
+
+
+def test_the_page_in_chinese_is_the_tree() -> None:
+    with speaking("zh"):
+        keep(DOCS / "zh" / "guide.md", "tree", text.markdown())
+
+
+def test_recordings_are_led_in_chinese(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--lang", "zh", "guide", str(job)]) == 0
+    out = capsys.readouterr().out
+    assert "转到 step，因为没有起决定作用的 rank、链路或显存问题" in out
+    assert "修改之后重新采集，并检查收益：" in out
+    words = re.sub(r"stepscope [a-z]+ [\w-]+", "", out.replace(str(job), ""))
+    assert re.findall(r"(?<![\w.:/\-`])[A-Za-z]?[a-z]+(?:,? [a-z]+){3}", words) == []
+
+
+def test_agents_are_told_in_english() -> None:
+    with speaking("zh"):
+        assert GuideTools(Recordings([], open_trace)).guide("out of memory")["text"].startswith("Memory")

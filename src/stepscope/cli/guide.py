@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepscope.language import said, told
+
 if TYPE_CHECKING:
     from stepscope.guide.walk import Walk
 
@@ -28,7 +30,7 @@ def guide(symptom: Symptom = None) -> None:
     words = " ".join(symptom or [])
     if not words:
         typer.echo(text.page(BY_KEY["start"]))
-        typer.echo("\nPlaces: " + ", ".join(BY_KEY))
+        typer.echo("\n" + told(said("Places: {places}", places=", ".join(BY_KEY))))
     elif words not in BY_KEY and Path(words).exists():
         found = text.walked(_walk(Path(words)), words)
         typer.echo("\n".join(visible(line) for line in found.splitlines()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stepscope.guide.chinese import WORDS
 from stepscope.guide.node import GuidePlace
 from stepscope.guide.tree import BY_KEY, TREE
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 
@@ -25,5 +26,5 @@ def place(symptom: str) -> GuidePlace:
         if word in plain
     ]
     if not found:
-        raise UserError(f"the guide has nothing on {symptom!r}", hint=choose(plain, BY_KEY))
+        raise UserError(said("the guide has nothing on {symptom!r}", symptom=symptom), hint=choose(plain, BY_KEY))
     return max(found, key=lambda one: one[:2])[2]

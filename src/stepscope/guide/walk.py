@@ -8,11 +8,20 @@ from typing import Any, Final
 
 from stepscope.guide.node import GuidePlace
 from stepscope.guide.tree import BY_KEY, TREE
+from stepscope.language import listing, pattern, recalled, said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Finding
 
 #: Below this share of the step, a finding decides the way only if it is about the largest part.
 _DECISIVE: Final = 0.1
+#: What a step is made of, by the places that lead on.
+_PARTS: Final = {
+    "compute": pattern("compute {share}"),
+    "communication": pattern("communication {share}"),
+    "copies": pattern("copies {share}"),
+    "data": pattern("data {share}"),
+    "scheduling": pattern("scheduling {share}"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +58,20 @@ def walk(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]
     for finding in decisive or [one for one in findings if one.shown and one.family in ("memory", "cluster")]:
         end = _home(finding)
         if end is not None:
-            said = _worth(finding)
+            worth = _worth(finding)
             if end.key in ("cluster", "memory"):
-                return Walk((Turn(BY_KEY["start"], end, said),), end, finding)
+                return Walk((Turn(BY_KEY["start"], end, worth),), end, finding)
             if end.key != largest:
-                said = f"most of what a finding explains is {said}"
-            turns = (Turn(BY_KEY["start"], BY_KEY["step"], "no rank or link and no memory decides"),
-                     Turn(BY_KEY["step"], end, f"{_parts(budget, causes)}; {said}"))  # fmt: skip
+                worth = said("most of what a finding explains is {worth}", worth=worth)
+            turns = (Turn(BY_KEY["start"], BY_KEY["step"], said("no rank or link and no memory decides")),
+                     Turn(BY_KEY["step"], end, listing((_parts(budget, causes), worth), "; ")))  # fmt: skip
             return Walk(turns, end, finding)
     if not _sums(budget, causes)[1]:
         return Walk((), BY_KEY["memory" if any(one.family == "memory" for one in findings) else "start"], None)
     end = BY_KEY[largest]
-    why = _parts(budget, causes) or "nothing else is recorded"
-    return Walk(
-        (Turn(BY_KEY["start"], BY_KEY["step"], "no finding decides"), Turn(BY_KEY["step"], end, why)), end, None
-    )
+    why = _parts(budget, causes) or said("nothing else is recorded")
+    first = Turn(BY_KEY["start"], BY_KEY["step"], said("no finding decides"))
+    return Walk((first, Turn(BY_KEY["step"], end, why)), end, None)
 
 
 def _home(finding: Finding) -> GuidePlace | None:
@@ -77,11 +85,13 @@ def _key(finding: Finding) -> str:
 
 
 def _worth(finding: Finding) -> str:
-    said = f"{finding.code}: {finding.title}"
-    if finding.cost_ns:
-        share = f", {percent(finding.share)} of it" if finding.share else ""
-        said += f" ({duration(finding.cost_ns)} per step{share})"
-    return said
+    title = recalled(finding.title)
+    if not finding.cost_ns:
+        return said("{code}: {title}", code=finding.code, title=title)
+    values = {"code": finding.code, "title": title, "cost": duration(finding.cost_ns)}
+    if not finding.share:
+        return said("{code}: {title} ({cost} per step)", **values)
+    return said("{code}: {title} ({cost} per step, {share} of it)", **values, share=percent(finding.share))
 
 
 def _sums(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], int]:
@@ -107,7 +117,7 @@ def _largest(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, 
 def _parts(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]]) -> str:
     parts, total = _sums(budget, causes)
     shown = sorted(((value, name) for name, value in parts.items() if value > 0), reverse=True)
-    return ", ".join(f"{name} {percent(value / total)}" for value, name in shown) if total else ""
+    return listing(said(_PARTS[name], share=percent(value / total)) for value, name in shown) if total else ""
 
 
 def as_json(way: Walk) -> dict[str, Any]:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from stepscope.language import pattern, said
+
 #: Shortest name that is matched as a part of another one.
 _SHORTEST: Final = 3
+_NEAR: Final = (
+    pattern("did you mean {first}"),
+    pattern("did you mean {first} or {second}"),
+    pattern("did you mean {first} or {second} or {third}"),
+)
+_PLACES: Final = ("first", "second", "third")
 
 
 def choose(name: str, names: Iterable[str], otherwise: str = "") -> str:
@@ -18,5 +26,5 @@ def choose(name: str, names: Iterable[str], otherwise: str = "") -> str:
     if len(name) >= _SHORTEST:
         near += [each for each in known if name.lower() in each and each not in near][: 3 - len(near)]
     if near:
-        return f"did you mean {' or '.join(known[each] for each in near)}"
-    return otherwise or f"choose from {', '.join(known.values())}"
+        return said(_NEAR[len(near) - 1], **dict(zip(_PLACES, (known[each] for each in near), strict=False)))
+    return otherwise or said("choose from {names}", names=", ".join(known.values()))

@@ -10,6 +10,7 @@ from stepscope.guide import text
 from stepscope.guide.finding_place import place
 from stepscope.guide.tree import BY_KEY
 from stepscope.guide.walk import walk
+from stepscope.language import speaking
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.planning.api import plan as planned
@@ -39,9 +40,11 @@ class GuideTools:
             opened = self._recordings.get(recording)
             report = opened.report
             way = walk(report.rows("step_budget"), report.rows("idle_causes"), report.findings)
-            return {"place": way.end.key, "text": text.walked(way, opened.name)}
+            with speaking("en"):
+                return {"place": way.end.key, "text": text.walked(way, opened.name)}
         node = place(symptom) if symptom else BY_KEY["start"]
-        return {"place": node.key, "text": text.page(node), "places": list(BY_KEY)}
+        with speaking("en"):
+            return {"place": node.key, "text": text.page(node), "places": list(BY_KEY)}
 
     def plan(
         self, model: str | dict[str, Any], devices: int, device: str, top: int = 3,
