@@ -58,7 +58,7 @@ def copies(trace: PlantedTrace, size: float = 1.0) -> Truth:
     factor = size * SHARE * whole(trace) / sum(one["dur"] for one in chosen)
     inserts = [(one["ts"], one["ts"] + one["dur"], int(one["dur"] * factor)) for one in chosen]
     trace.insert(inserts)
-    words = (kind.split(" ")[1].lower(), "all of it")
+    words = (*(word.lower() for word in kind.split(" ")[1:2] or [kind]), "all of it")
     return Truth(sum(one[2] for one in inserts), len(trace.steps), ("exposed_copy",), (words,))
 
 
@@ -128,15 +128,20 @@ def fused(trace: PlantedTrace, size: float = 1.0) -> Truth:
 
 def collectives(trace: PlantedTrace, size: float = 1.0) -> Truth:
     """Collectives beside which nothing runs take twice as long."""
-    chosen = trace.work(lambda one: classify(str(one["name"])).op_class == "collective" and trace.inside(one["ts"]))
-    chosen = alone(trace, [one for one in chosen if one["dur"] > 1])
+    every = trace.work(lambda one: classify(str(one["name"])).op_class == "collective" and trace.inside(one["ts"]))
+    chosen = alone(trace, [one for one in every if one["dur"] > 1])
     if not chosen or sum(one["dur"] for one in chosen) < LEAST * whole(trace):
         raise NotThereError
+    grown = {str(one["name"]) for one in chosen}
+    before = {name: sum(one["dur"] for one in every if one["name"] == name) for name in grown}
     inserts = apart([(one["ts"], one["ts"] + one["dur"], int(size * one["dur"])) for one in chosen])
     trace.insert(inserts)
+    after = {name: sum(one["dur"] for one in every if one["name"] == name) for name in grown}
+    # Calls of a name that run beside others stay as they were; noise changes the factor that is said.
+    said = [f"× {after[name] / before[name] + off / 100:.2f}" for name in sorted(grown) for off in range(-3, 4)]
     return Truth(
         sum(one[2] for one in inserts), len(trace.steps), ("exposed_communication",),
-        (("collective", "nccl", "all of it"), (f"× {1 + size:.1f}"[:-1], "→", "all of it")),
+        (("collective", "nccl", "all of it"), (*said, "→", "all of it")),
     )  # fmt: skip
 
 
@@ -185,8 +190,10 @@ def fewer(trace: PlantedTrace, size: float = 1.0) -> Truth:
 
 
 def _renamed(name: str, part: int) -> str:
+    """Another name of the same class: CANN tells it from the end of a name."""
     head, bracket, rest = name.partition("<")
-    return f"{head}_part{part}{bracket}{rest}"
+    found = f"{head}_part{part}{bracket}{rest}"
+    return found if classify(found).op_class == classify(name).op_class else f"part{part}_{name}"
 
 
 def _sized(dims: Any) -> bool:

@@ -14,6 +14,8 @@ from bench.recordings.variants.kineto import category
 _SEVERAL: Final = 3
 #: Share of moments at which the device must be idle for it to wait for what the host does longer there.
 _AWAITED: Final = 0.7
+#: No call waits longer for a device that has nothing to do, ns: that would be a wait for work that nobody recorded.
+_WAIT: Final = 800_000
 
 
 def stall(trace: PlantedTrace, size: float = 1.0) -> Truth:
@@ -33,7 +35,7 @@ def loader(trace: PlantedTrace, size: float = 1.0) -> Truth:
     if len(moments) < len(trace.steps) or trace.idle_at(moments) < _AWAITED:
         raise NotThereError
     length = int(size * SHARE * mean_step(trace))
-    trace.delay_host([(at, length) for at in moments])
+    _delay(trace, [(at, length) for at in moments])
     return Truth(length * len(moments), len(trace.steps), ("idle.data_wait",), (("data wait",),))
 
 
@@ -47,7 +49,7 @@ def garbage(trace: PlantedTrace, size: float = 1.0) -> Truth:
     for i in chosen:
         first, last = trace.host_step(i)
         inserts.append(((first + last) // 2, length))
-    trace.delay_host(inserts)
+    _delay(trace, inserts)
     words = ("host dispatch", "unknown", "launch latency", "data wait")
     return Truth(length * len(inserts), len(trace.steps), ("idle",), (words,), slow=len(inserts))
 
@@ -59,7 +61,7 @@ def compiling(trace: PlantedTrace, size: float = 1.0) -> Truth:
         raise NotThereError
     i, length = len(trace.steps) // 2, int(size * mean_step(trace))
     at = trace.quiet(*trace.host_step(i))
-    trace.delay_host([(at, length)])
+    _delay(trace, [(at, length)])
     thread = trace.main_thread()
     trace.add(thread, "_compile.compile_inner (dynamo_timed)", at + length // 50, length - length // 25,
               cat="user_annotation", args={})  # fmt: skip
@@ -82,15 +84,15 @@ def synchronisation(trace: PlantedTrace, size: float = 1.0) -> Truth:
             total += each
     threads = trace.awaited_threads([moment for moment, _ in calls])
     trace.insert(inserts)
-    shift = 0
-    for number, (thread, (moment, each)) in enumerate(zip(threads, calls, strict=True)):
-        trace.add(
-            thread,
-            trace.called("cudaDeviceSynchronize"),
-            moment + shift + each // 16,
-            each - each // 8,
-            args={"correlation": 10**8 + number},
-        )
+    shift, number = 0, 10**8
+    for thread, (moment, each) in zip(threads, calls, strict=True):
+        pieces = -(-each // _WAIT)
+        length = each // pieces
+        for piece in range(pieces):
+            number += 1
+            start = moment + shift + piece * length + length // 16
+            name = trace.called("cudaDeviceSynchronize")
+            trace.add(thread, name, start, length - length // 8, args={"correlation": number})
         shift += each
     return Truth(
         total, len(trace.steps), ("idle.synchronisation",), ((trace.called("cudaDeviceSynchronize").lower(),),)
@@ -156,7 +158,8 @@ def host_operator(trace: PlantedTrace, size: float = 1.0) -> Truth:
     }
     if not fitting:
         raise NotThereError
-    inner = _innermost(calls)
+    waits = _batch_waits(trace)  # an operator in there makes the wait for the batch longer
+    inner = [one for one in _innermost(calls) if not _within(waits, one["ts"] + one["dur"] // 2)]
     middles = {name: [one["ts"] + one["dur"] // 2 for one in inner if one["name"] == name] for name in fitting}
     # Time put in where a kernel runs makes the kernel longer, not the wait for the host.
     awaited = [
@@ -196,15 +199,30 @@ def _stalled(trace: PlantedTrace, size: float, chosen: Sequence[int]) -> Truth:
         at = _batch_wait(trace, i)
         named = named and at is not None
         delays.append((trace.quiet(*trace.host_step(i)) if at is None else at, length))
-    trace.delay_host(delays)
+    _delay(trace, delays)
     words = ("data wait",) if named else ("host dispatch", "data wait", "unknown", "launch latency")
     return Truth(length * len(delays), len(trace.steps), ("idle",), (words,), slow=len(delays))
+
+
+def _delay(trace: PlantedTrace, delays: Sequence[tuple[int, int]]) -> None:
+    """Let the host stand still; what it launches can't come later where no launch is recorded."""
+    if not trace.launches():
+        raise NotThereError
+    trace.delay_host(delays)
 
 
 def _batch_wait(trace: PlantedTrace, number: int) -> int | None:
     """A moment at which the batch of a step is waited for; None where none is."""
     last = trace.host_step(number)[1]
     before = trace.host_step(number - 1)[1] if number else 0
-    waits = trace.host(lambda one: "dataloader" in str(one["name"]).lower() and "next" in str(one["name"]).lower())
-    inside = [one for one in waits if before <= one["ts"] + one["dur"] // 2 < last]
+    inside = [one for one in _batch_waits(trace) if before <= one["ts"] + one["dur"] // 2 < last]
     return inside[-1]["ts"] + inside[-1]["dur"] // 2 if inside else None
+
+
+def _batch_waits(trace: PlantedTrace) -> list[Event]:
+    """Calls in which batches are waited for, in order of time."""
+    return trace.host(lambda one: "dataloader" in str(one["name"]).lower() and "next" in str(one["name"]).lower())
+
+
+def _within(spans: Sequence[Event], moment: int) -> bool:
+    return any(one["ts"] <= moment < one["ts"] + one["dur"] for one in spans)

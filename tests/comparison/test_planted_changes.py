@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.comparing.device import clock
-from bench.comparing.host import loader
+from bench.comparing.device import clock, collectives, copies, split
+from bench.comparing.host import host_operator, loader, synchronisation
 from bench.comparing.noise import versions
 from bench.comparing.trace import PlantedTrace
 from bench.comparing.truth import NotThereError
+
+from stepscope.model.kernel_names import classify
 
 WAIT = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
@@ -58,3 +60,59 @@ def test_a_loader_is_slowed_only_where_the_device_waits(tmp_path: Path, busy_unt
 @pytest.mark.parametrize(("pairs", "number"), [(1, 2), (2, 3), (3, 3), (4, 4), (13, 6)])
 def test_so_many_versions_make_pairs_of_noise(pairs: int, number: int) -> None:
     assert versions(pairs) == number
+
+
+def test_no_call_waits_longer_for_an_idle_device_than_one_would(tmp_path: Path) -> None:
+    launches = [("cuda_runtime", "cudaLaunchKernel", 5 + 30 * i, 1, i + 1) for i in range(3)]
+    kernels = [("kernel", "gemm", 10 + 30 * i, 5, i + 1) for i in range(3)]
+    trace = planted(tmp_path, *launches, *kernels)
+    truth = synchronisation(trace, 1000)  # 10 ms in one or two moments
+    calls = [one for one in trace.timeline.timed if one["name"] == "cudaDeviceSynchronize"]
+    assert truth.added_ns == 10_000_000
+    assert len(calls) == 14
+    assert max(one["dur"] for one in calls) < 1_000_000
+
+
+@pytest.mark.parametrize(("wait", "names"), [(0, {"aten::add"}), (40, set())])
+def test_an_operator_is_slowed_only_outside_of_the_wait_for_a_batch(tmp_path: Path, wait: int, names: set[str]) -> None:
+    calls = [("cpu_op", "aten::add", 10 + 5 * i, 2, 0) for i in range(6)]
+    waits = [("user_annotation", WAIT, 5, wait, 0)] if wait else []
+    trace = planted(
+        tmp_path, *waits, *calls, ("cuda_runtime", "cudaLaunchKernel", 60, 1, 2), ("kernel", "gemm", 70, 20, 2)
+    )
+    if names:
+        assert host_operator(trace).words == (("aten::add", "all of the host"),)
+        return
+    with pytest.raises(NotThereError):
+        host_operator(trace)
+
+
+def test_a_host_whose_launches_are_not_recorded_delays_nothing(tmp_path: Path) -> None:
+    trace = planted(tmp_path, ("user_annotation", WAIT, 10, 20, 0), ("kernel", "gemm", 70, 20, 0))
+    with pytest.raises(NotThereError):
+        loader(trace)
+
+
+@pytest.mark.parametrize("name", ["aclnnForeachAddListV2_ForeachAddListV2_ForeachAddListV2", "ampere_sgemm_128x64_tn"])
+def test_parts_of_a_split_kernel_are_of_its_class(tmp_path: Path, name: str) -> None:
+    launches = [("cuda_runtime", "cudaLaunchKernel", 2 + 30 * i, 1, i + 1) for i in range(3)]
+    kernels = [("kernel", name, 5 + 30 * i, 31 - i, i + 1) for i in range(3)]
+    trace = planted(tmp_path, *launches, *(one for one in kernels))
+    truth = split(trace)
+    found = {str(one["name"]) for one in trace.kernels()}
+    assert len(found) == 3
+    assert {classify(one).op_class for one in found} == {truth.words[0][0]}
+
+
+def test_copies_may_have_one_word_for_a_name(tmp_path: Path) -> None:
+    trace = planted(tmp_path, ("gpu_memcpy", "MEMCPY_ASYNC", 10, 5, 0))
+    assert copies(trace).words == (("memcpy_async", "all of it"),)
+
+
+def test_collectives_beside_kernels_stay_as_they_are_and_the_factor_says_so(tmp_path: Path) -> None:
+    name = "ncclDevKernel_AllReduce_Sum_f32"
+    trace = planted(tmp_path, ("kernel", name, 0, 10, 1), ("kernel", name, 20, 30, 2), ("kernel", "gemm", 25, 5, 3))
+    truth = collectives(trace)
+    assert truth.added_ns == 10_000
+    assert "× 1.25" in truth.words[1]
+    assert "× 2.00" not in truth.words[1]
