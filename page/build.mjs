@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "src", "stepscope", "web", "static");
 /** What a browser has to load and parse before it shows anything. */
-const MOST_BYTES = 280_000;
+const MOST_BYTES = 290_000;
+const LANGUAGES = ["zh"];
 
 mkdirSync(out, { recursive: true });
 const result = await build({
@@ -26,6 +27,11 @@ const result = await build({
   metafile: true,
 });
 copyFileSync(join(here, "src", "index.html"), join(out, "index.html"));
+// Catalogues of other languages, each a script that only documents in its language load.
+for (const language of LANGUAGES) {
+  const texts = readFileSync(join(here, "src", "language", `${language}.json`), "utf8");
+  writeFileSync(join(out, `${language}.js`), `globalThis.stepscopeTexts=${JSON.stringify(JSON.parse(texts))};\n`);
+}
 
 const packages = new Set();
 for (const input of Object.keys(result.metafile.inputs)) {

@@ -10,6 +10,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import DEFAULT_KEYWORDS, extract
 from babel.messages.pofile import read_po, write_po
 
+from translation import page
 from translation.rooms import CATALOGUES, ROOMS, ROOT, files
 
 LANGUAGES: Final = ("zh",)
@@ -77,3 +78,5 @@ def main() -> None:
             known = [message for message in catalogue(room, language) if message.id]
             left = sum(message.fuzzy or not message.string or not any(message.string) for message in known)
             print(f"{language}/{room}.po: {len(known)} texts, {left} to translate")
+    left = page.update()
+    print(f"{page.CATALOGUE.relative_to(ROOT)}: {len(page.catalogue())} texts, {left} to translate")

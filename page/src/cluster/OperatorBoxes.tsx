@@ -3,6 +3,7 @@ import { TablePanel, useTable } from "../components/TablePanel";
 import { Go } from "../components/Go";
 import { rowPlace } from "../components/rowPlace";
 import type { Table } from "../data/types";
+import { t } from "../language/t";
 
 /** Kernels that are drawn: those that take longest. */
 const MOST = 12;
@@ -14,7 +15,7 @@ export function OperatorBoxes() {
   const { table } = useTable("operator_ranks");
   return (
     <>
-      <p class="prose">Mean duration of a kernel on each rank: from the quickest rank to the slowest, the box from the first quartile to the third, the line the median. Each kernel has a scale of its own, from 0 on.</p>
+      <p class="prose">{t("Mean duration of a kernel on each rank: from the quickest rank to the slowest, the box from the first quartile to the third, the line the median. Each kernel has a scale of its own, from 0 on.")}</p>
       {table ? <Drawn table={table} /> : null}
       <TablePanel name="operator_ranks" columns={["name", "ranks", "count", "total_ns", "variance", "low_ns", "q1_ns", "median_ns", "q3_ns", "high_ns", "slowest_rank", "slowest_ratio", "by_variance"]} />
     </>
@@ -32,22 +33,22 @@ function Drawn({ table }: { table: Table }) {
   const rows = table.rows.slice(0, MOST);
   const number = (row: Table["rows"][number], name: string) => Number(row[at[name]!] ?? 0);
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Kernels over ranks">
+    <div class="scroll" tabIndex={0} role="group" aria-label={t("Kernels over ranks")}>
       <table class="grid">
         <thead>
-          <tr><th scope="col">kernel</th><th scope="col">ranks' means</th><th scope="col" class="n">median</th><th scope="col" class="n">slowest</th><th scope="col" class="n">on rank</th></tr>
+          <tr><th scope="col">{t("kernel")}</th><th scope="col">{t("ranks' means")}</th><th scope="col" class="n">{t("median")}</th><th scope="col" class="n">{t("slowest")}</th><th scope="col" class="n">{t("on rank")}</th></tr>
         </thead>
         <tbody>
           {rows.map((row) => {
             const name = visible(String(row[at["name"]!]));
             const [low, q1, middle, q3, high] = ["low_ns", "q1_ns", "median_ns", "q3_ns", "high_ns"].map((one) => number(row, one)) as [number, number, number, number, number];
             const place = (value: number) => (WIDTH * value) / Math.max(1, high);
-            const told = `${duration(low)} to ${duration(high)}, median ${duration(middle)}`;
+            const words = t("{low} to {high}, median {middle}", { low: duration(low), high: duration(high), middle: duration(middle) });
             return (
               <tr>
                 <th scope="row" title={name}>{brief(name)}<Go place={rowPlace(table.columns, row, { table: "operator_ranks" })} of={brief(name)} /></th>
                 <td>
-                  <svg width={WIDTH} height={HEIGHT} role="img" aria-label={told} stroke="currentColor" fill="none">
+                  <svg width={WIDTH} height={HEIGHT} role="img" aria-label={words} stroke="currentColor" fill="none">
                     <path d={`M${place(low)},${HEIGHT / 2}H${place(high)}`} />
                     <rect x={place(q1)} y="3" width={Math.max(1, place(q3) - place(q1))} height={HEIGHT - 6} fill="currentColor" fill-opacity="0.25" />
                     <path stroke-width="2" d={`M${place(middle)},3V${HEIGHT - 3}`} />

@@ -16,6 +16,7 @@ import { ShareKey } from "../timeline/ShareKey";
 import { Stage } from "../timeline/Stage";
 import type { TimelineInfo } from "../timeline/types";
 import { first, step } from "../timeline/walk";
+import { t, woven } from "../language/t";
 
 interface Steps {
   steps: { step: number; from: number; to: number; typical: boolean }[];
@@ -31,7 +32,7 @@ class PipelineBoard extends Board {
     if (which === "pinned") return [];
     return placed(this.ranks.flatMap((rank, stage) => {
       const mine = this.info.tracks.filter((track) => track.rank === rank);
-      const name = `stage ${stage} · rank ${rank}`;
+      const name = t("stage {stage} · rank {rank}", { stage, rank });
       return mine.filter((track) => track.source === "time").map((track) => ({ ...trackRow(track, 1, this.choice, () => 1, ""), label: name }));
     }));
   }
@@ -50,12 +51,11 @@ export function Pipeline({ pipelines }: { pipelines: readonly number[][] }) {
   const ranks = pipelines[which.value] ?? pipelines[0]!;
   return (
     <>
-      <p class="prose">A stage that waits for another is idle, or in a transfer that nothing hides: its bubble is at most both together.</p>
+      <p class="prose">{t("A stage that waits for another is idle, or in a transfer that nothing hides: its bubble is at most both together.")}</p>
       {pipelines.length > 1 ? (
-        <label class="picker">
-          Pipeline{" "}
+        <label class="picker">{t("Pipeline")}{" "}
           <select value={which.value} onChange={(event) => (which.value = Number(event.currentTarget.value))}>
-            {pipelines.map((one, i) => <option value={i}>ranks {one.join(", ")}</option>)}
+            {pipelines.map((one, i) => <option value={i}>{woven("ranks {ranks}", { ranks: one.join(", ") })}</option>)}
           </select>
         </label>
       ) : null}
@@ -70,8 +70,8 @@ function OneStep({ ranks }: { ranks: number[] }) {
   const board = useMemo(() => (info.found ? new PipelineBoard(info.found, ranks) : null), [info.found]);
   const error = info.error ?? steps.error;
   if (error) return <Failure error={error} />;
-  if (!board || !steps.found) return <p class="aside" aria-busy="true">loading the stages</p>;
-  if (!steps.found.steps.length) return <p class="aside">The stages have no steps in common.</p>;
+  if (!board || !steps.found) return <p class="aside" aria-busy="true">{t("loading the stages")}</p>;
+  if (!steps.found.steps.length) return <p class="aside">{t("The stages have no steps in common.")}</p>;
   return <Opened board={board} steps={steps.found.steps} ranks={ranks} />;
 }
 
@@ -101,22 +101,21 @@ function Opened({ board, steps, ranks }: { board: PipelineBoard; steps: Steps["s
   return (
     <figure class="pair">
       <div class="tools">
-        <label class="picker">
-          Step{" "}
+        <label class="picker">{t("Step")}{" "}
           <select value={chosen.value} onChange={(event) => (chosen.value = Number(event.currentTarget.value))}>
-            {steps.map((one, i) => <option value={i}>{one.step}, {duration(one.to - one.from)}{one.typical ? "" : ", not typical"}</option>)}
+            {steps.map((one, i) => <option value={i}>{one.step}, {duration(one.to - one.from)}{one.typical ? "" : t(", not typical")}</option>)}
           </select>
         </label>
         <span class="grow" />
-        <button type="button" aria-label="Zoom out" onClick={() => { board.view.zoom(2); board.redraw(); }}>−</button>
-        <button type="button" aria-label="Zoom in" onClick={() => { board.view.zoom(0.5); board.redraw(); }}>+</button>
-        <button type="button" onClick={fit}>Whole step</button>
-        <a href={href("timeline", { rank: ranks[0], from: Math.round(shown.from - board.shiftOf(ranks[0]!)), to: Math.round(shown.to - board.shiftOf(ranks[0]!)) })}>In the timeline</a>
+        <button type="button" aria-label={t("Zoom out")} onClick={() => { board.view.zoom(2); board.redraw(); }}>−</button>
+        <button type="button" aria-label={t("Zoom in")} onClick={() => { board.view.zoom(0.5); board.redraw(); }}>+</button>
+        <button type="button" onClick={fit}>{t("Whole step")}</button>
+        <a href={href("timeline", { rank: ranks[0], from: Math.round(shown.from - board.shiftOf(ranks[0]!)), to: Math.round(shown.to - board.shiftOf(ranks[0]!)) })}>{t("In the timeline")}</a>
       </div>
-      <div class="pair-box" tabIndex={0} role="group" aria-label="Stages over time; W, S, A and D zoom and move" onKeyDown={down}
+      <div class="pair-box" tabIndex={0} role="group" aria-label={t("Stages over time; W, S, A and D zoom and move")} onKeyDown={down}
         onKeyUp={(event) => held.current.release(event.key.length === 1 ? event.key.toLowerCase() : event.key)} onBlur={() => held.current.stop()}>
         <Axis board={board} />
-        <div class="half tall"><Stage board={board} rows={rows} which="scrolled" tools={false} label="Stages over time; the table below has what each did" /></div>
+        <div class="half tall"><Stage board={board} rows={rows} which="scrolled" tools={false} label={t("Stages over time; the table below has what each did")} /></div>
       </div>
       <ShareKey boards={[board]} />
       <Stages ranks={ranks} step={shown.step} />
@@ -127,11 +126,11 @@ function Opened({ board, steps, ranks }: { board: PipelineBoard; steps: Steps["s
 /** Columns of `step_budget` that tell what a stage did. */
 const SPENT = ["total_ns", "compute_ns", "exposed_copy_ns", "exposed_comm_ns", "idle_ns"];
 const STAGE: Column[] = [
-  { name: "stage", type: "int64", unit: "", description: "Position in the pipeline." },
-  { name: "rank", type: "int64", unit: "", description: "Rank that computes it." },
+  { name: "stage", type: "int64", unit: "", description: t("Position in the pipeline.") },
+  { name: "rank", type: "int64", unit: "", description: t("Rank that computes it.") },
 ];
 const BUBBLE: Column[] = [
-  { name: "bubble_ns", type: "int64", unit: "ns", description: "Exposed communication and idle time: at most so much of the step is its bubble." },
+  { name: "bubble_ns", type: "int64", unit: "ns", description: t("Exposed communication and idle time: at most so much of the step is its bubble.") },
   { name: "bubble_share", type: "double", unit: "share", description: "bubble_ns as a share of the step." },
 ];
 
@@ -146,5 +145,5 @@ function Stages({ ranks, step }: { ranks: number[]; step: number }) {
     return [stage, rank, ...SPENT.map(number), bubble, total ? bubble / total : 0];
   }));
   const columns = [...STAGE, ...SPENT.map((name) => table.columns[at(name)]!), ...BUBBLE];
-  return <DataTable name="stages of the step" table={{ columns, rows, description: "A stage of the pipeline in the chosen step." }} alike={/_ns$/} />;
+  return <DataTable name="stages of the step" table={{ columns, rows, description: t("A stage of the pipeline in the chosen step.") }} alike={/_ns$/} />;
 }

@@ -3,6 +3,7 @@ import { TablePanel, useTable } from "../components/TablePanel";
 import { Go } from "../components/Go";
 import { rowPlace } from "../components/rowPlace";
 import type { Table } from "../data/types";
+import { t, woven } from "../language/t";
 
 /** Links that are drawn, the slowest of their like. */
 const MOST = 40;
@@ -14,7 +15,7 @@ export function SlowLinks() {
   const { table } = useTable("slow_links");
   return (
     <>
-      <p class="prose">Bandwidth between pairs of ranks, or within a group of them, as a share of what is usual among its like: the same kind of link, or groups as large. The mark is at {percent(SLOW)}.</p>
+      <p class="prose">{woven("Bandwidth between pairs of ranks, or within a group of them, as a share of what is usual among its like: the same kind of link, or groups as large. The mark is at {share}.", { share: percent(SLOW) })}</p>
       {table ? <Drawn table={table} /> : null}
       <TablePanel name="slow_links" columns={["between", "ranks", "transport", "collective", "slow", "bandwidth", "usual", "ratio", "like", "bytes", "transfer_ns"]} />
     </>
@@ -27,12 +28,12 @@ function Drawn({ table }: { table: Table }) {
   const widest = Math.max(1, ...rows.map((row) => Number(row[at["ratio"]!] ?? 0)));
   const x = (ratio: number) => (100 * ratio) / widest;
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Slow links">
+    <div class="scroll" tabIndex={0} role="group" aria-label={t("Slow links")}>
       <table class="grid slow">
         <thead>
           <tr>
-            <th scope="col">link</th><th scope="col">kind</th><th scope="col">slow</th><th scope="col" class="n">bandwidth</th>
-            <th scope="col" class="n">usual</th><th scope="col" class="n">of usual</th><td />
+            <th scope="col">{t("link")}</th><th scope="col">{t("kind")}</th><th scope="col">{t("slow")}</th><th scope="col" class="n">{t("bandwidth")}</th>
+            <th scope="col" class="n">{t("usual")}</th><th scope="col" class="n">{t("of usual")}</th><td />
           </tr>
         </thead>
         <tbody>
@@ -44,9 +45,9 @@ function Drawn({ table }: { table: Table }) {
             if (row[at["between"]!] !== "pair") kind.push(quantity(row[at["bytes"]!] as number | null, "bytes"));
             return (
               <tr>
-                <th scope="row">{row[at["between"]!] === "pair" && Array.isArray(ranks) ? ranks.join(" → ") : `ranks ${listed(ranks)}`}<Go place={rowPlace(table.columns, row, { table: "slow_links" })} of={`ranks ${listed(ranks)}`} /></th>
+                <th scope="row">{row[at["between"]!] === "pair" && Array.isArray(ranks) ? ranks.join(" → ") : t("ranks {ranks}", { ranks: listed(ranks) })}<Go place={rowPlace(table.columns, row, { table: "slow_links" })} of={t("ranks {ranks}", { ranks: listed(ranks) })} /></th>
                 <td>{kind.join(", ")}</td>
-                <td>{slow ? <span class="longer">yes</span> : "no"}</td>
+                <td>{slow ? <span class="longer">{t("yes")}</span> : t("no")}</td>
                 <td class="n">{quantity(row[at["bandwidth"]!] as number | null, "bytes/s")}</td>
                 <td class="n">{quantity(row[at["usual"]!] as number | null, "bytes/s")}</td>
                 <td class="n">{percent(ratio)}</td>
@@ -68,8 +69,8 @@ function Drawn({ table }: { table: Table }) {
 
 /** Ranks in short: `0 to 7` where they follow each other. */
 function listed(ranks: unknown): string {
-  if (!Array.isArray(ranks)) return "not known";
+  if (!Array.isArray(ranks)) return t("not known");
   const numbers = ranks.map(Number);
   const follow = numbers.length > 2 && numbers.every((one, i) => i === 0 || one === numbers[i - 1]! + 1);
-  return follow ? `${numbers[0]} to ${numbers[numbers.length - 1]}` : numbers.length > 8 ? `${numbers.slice(0, 8).join(", ")} and ${numbers.length - 8} more` : numbers.join(", ");
+  return follow ? t("{first} to {last}", { first: numbers[0], last: numbers[numbers.length - 1] }) : numbers.length > 8 ? t("{some} and {left} more", { some: numbers.slice(0, 8).join(", "), left: numbers.length - 8 }) : numbers.join(", ");
 }

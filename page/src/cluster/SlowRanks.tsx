@@ -6,6 +6,7 @@ import { TablePanel, useTable } from "../components/TablePanel";
 import { Go } from "../components/Go";
 import { rowPlace } from "../components/rowPlace";
 import type { Table } from "../data/types";
+import { t, told, woven } from "../language/t";
 
 /** Ranks that are drawn, those that others wait for most. */
 const MOST = 40;
@@ -15,7 +16,7 @@ export function SlowRanks() {
   const { table } = useTable("slow_ranks");
   return (
     <>
-      <p class="prose">The rank on which a collective takes least came last to it: the others wait for it. All times are of the mean typical step.</p>
+      <p class="prose">{t("The rank on which a collective takes least came last to it: the others wait for it. All times are of the mean typical step.")}</p>
       {table ? <Drawn table={table} /> : null}
       <TablePanel name="slow_ranks" columns={["rank", "host", "slow", "reason", "caused_ns", "last", "collectives", "waited_ns", "step_ns", "compute_ns", "compute_ratio", "idle_ns", "idle_excess"]} />
     </>
@@ -30,13 +31,13 @@ function Drawn({ table }: { table: Table }) {
   const longest = Math.max(1, ...table.rows.map((row) => number(row, "step_ns")));
   const hosts = table.rows.some((row) => row[at["host"]!] !== null);
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Slow ranks">
+    <div class="scroll" tabIndex={0} role="group" aria-label={t("Slow ranks")}>
       <table class="grid slow">
         <thead>
           <tr>
-            <th scope="col">rank</th>{hosts ? <th scope="col">host</th> : null}<th scope="col">slow</th><th scope="col" class="n">others wait</th><td />
-            <th scope="col" class="n">it waits</th><th scope="col" class="n">computing</th>
-            <th scope="col">step: {PARTS.map((name, i) => <span class="part-key"><i class={`key p${i}`} />{name}</span>)}</th>
+            <th scope="col">{t("rank")}</th>{hosts ? <th scope="col">{t("host")}</th> : null}<th scope="col">{t("slow")}</th><th scope="col" class="n">{t("others wait")}</th><td />
+            <th scope="col" class="n">{t("it waits")}</th><th scope="col" class="n">{t("computing")}</th>
+            <th scope="col">{woven("step: {parts}", { parts: PARTS.map((name, i) => <span class="part-key"><i class={`key p${i}`} />{name}</span>) })}</th>
           </tr>
         </thead>
         <tbody>
@@ -45,13 +46,13 @@ function Drawn({ table }: { table: Table }) {
             const ratio = row[at["compute_ratio"]!];
             return (
               <tr>
-                <th scope="row">{String(row[at["rank"]!])}<Go place={rowPlace(table.columns, row, { table: "slow_ranks" })} of={`rank ${row[at["rank"]!]}`} /></th>
+                <th scope="row">{String(row[at["rank"]!])}<Go place={rowPlace(table.columns, row, { table: "slow_ranks" })} of={t("rank {rank}", { rank: row[at["rank"]!] })} /></th>
                 {hosts ? <td>{String(row[at["host"]!] ?? NONE)}</td> : null}
-                <td>{slow ? <span class="longer">{String(row[at["reason"]!] ?? "yes")}</span> : "no"}</td>
+                <td>{slow ? <span class="longer">{told(String(row[at["reason"]!] ?? t("yes")))}</span> : t("no")}</td>
                 <td class="n">{duration(row[at["caused_ns"]!] as number | null)}</td>
                 <td><Share value={number(row, "caused_ns") / most} /></td>
                 <td class="n">{duration(row[at["waited_ns"]!] as number | null)}</td>
-                <td class="n">{typeof ratio === "number" ? `${ratio.toFixed(2)} × median` : NONE}</td>
+                <td class="n">{typeof ratio === "number" ? t("{ratio} × median", { ratio: ratio.toFixed(2) }) : NONE}</td>
                 <td><BarSplit parts={["compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns"].map((name) => number(row, name))} names={PARTS} longest={longest} /></td>
               </tr>
             );

@@ -6,17 +6,18 @@ import { has } from "../components/TablePanel";
 import { Compare } from "./Compare";
 import { Differences } from "./Differences";
 import { TreePage } from "./TreePage";
+import { word, t } from "../language/t";
 
 interface ComparedPage extends FramedPage<ComparisonHead> {
   available: (report: ComparisonHead) => boolean;
 }
 
-const GROUPS = ["Comparison", "Data"] as const;
+const GROUPS = [word("Comparison"), word("Data")] as const;
 const PAGES: readonly ComparedPage[] = [
-  { id: "compare", title: "Compare", group: "Comparison", available: () => true, component: Compare },
-  { id: "tree", title: "Call tree", group: "Comparison", available: (report) => has(report, "compute_calls"), component: TreePage },
-  { id: "differences", title: "Differences", group: "Comparison", available: (report) => report.splits.length > 0, component: Differences },
-  { id: "tables", title: "All tables", group: "Data", available: () => true, component: Tables },
+  { id: "compare", title: t("Compare"), group: "Comparison", available: () => true, component: Compare },
+  { id: "tree", title: t("Call tree"), group: "Comparison", available: (report) => has(report, "compute_calls"), component: TreePage },
+  { id: "differences", title: t("Differences"), group: "Comparison", available: (report) => report.splits.length > 0, component: Differences },
+  { id: "tables", title: t("All tables"), group: "Data", available: () => true, component: Tables },
 ];
 
 /** Two recordings side by side; the page of either is below that of the comparison. */
@@ -26,10 +27,10 @@ export function Compared({ report }: { report: ComparisonHead }) {
       report={report} title={report.page.title} version={report.version} groups={GROUPS} pages={PAGES.filter((page) => page.available(report))}
       beside={offline ? null : (
         <div>
-          <h2>Recordings</h2>
+          <h2>{t("Recordings")}</h2>
           <ul>
-            <li><a href={sidePage("base", "")}>Base</a></li>
-            <li><a href={sidePage("new", "")}>New</a></li>
+            <li><a href={sidePage("base", "")}>{t("Base")}</a></li>
+            <li><a href={sidePage("new", "")}>{t("New")}</a></li>
           </ul>
         </div>
       )}

@@ -3,6 +3,7 @@ import { Tabs } from "../components/Tabs";
 import { Prose } from "../components/Words";
 import type { ComparisonHead } from "../data/types";
 import { BESIDE, signed } from "./cells";
+import { t } from "../language/t";
 
 const FIRST: Record<string, readonly string[]> = {
   compute_kernels: ["operator", "kernel", "op_class", "base_ns", "new_ns", "diff_ns", "ratio"],
@@ -15,7 +16,7 @@ const FIRST: Record<string, readonly string[]> = {
 export function Differences({ report, params }: { report: ComparisonHead; params: URLSearchParams }) {
   return (
     <>
-      <h1>Differences</h1>
+      <h1>{t("Differences")}</h1>
       <Tabs
         page="differences" params={params} hold={[]}
         tabs={report.splits.map(({ id, title, tables }) => ({

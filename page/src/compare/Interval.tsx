@@ -1,5 +1,6 @@
 import { percent } from "../components/format";
 import type { ComparisonHead } from "../data/types";
+import { t, woven } from "../language/t";
 
 const [WIDTH, ROW] = [560, 46];
 
@@ -12,19 +13,20 @@ export function Interval({ times }: { times: ComparisonHead["step_time"] }) {
   const x = (value: number) => (WIDTH * (value - least + air)) / (most - least + 2 * air);
   const sign = (value: number) => `${value > 1 ? "+" : ""}${percent(value - 1)}`;
   const rates = times.method === "rates";
-  const chance = rates ? "nine of ten calls of kernels" : `${Math.round(100 * (times.confidence ?? 0))} % interval`;
-  const middle = `${sign(ratio)}, ${chance} ${sign(low)} to ${sign(high)}`;
+  const confidence = Math.round(100 * (times.confidence ?? 0));
+  const chance = rates ? t("nine of ten calls of kernels") : t("{confidence} % interval", { confidence });
+  const middle = t("{ratio}, {chance} {low} to {high}", { ratio: sign(ratio), chance, low: sign(low), high: sign(high) });
   const kind = low > 1 ? "longer" : high < 1 ? "shorter" : "same";
   return (
     <figure class="strip">
-      <figcaption>Difference <span class="aside">{rates ? "and that of" : "and its"} {chance}; within 1 % is the same</span></figcaption>
+      <figcaption>{woven("Difference {aside}", { aside: <span class="aside">{rates ? t("and that of nine of ten calls of kernels; within 1 % is the same") : t("and its {confidence} % interval; within 1 % is the same", { confidence })}</span> })}</figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${ROW + 48}`} role="img" aria-label={middle}>
         <rect class="same-band" x={x(0.99)} y="0" width={x(1.01) - x(0.99)} height={ROW + 22} />
         <line class="zero" x1={x(1)} x2={x(1)} y1="0" y2={ROW + 22} />
         <rect class={kind} x={x(low)} y={ROW / 2 - 5} width={Math.max(3, x(high) - x(low))} height="10" rx="5" />
         <circle class={`${kind} middle`} cx={x(ratio)} cy={ROW / 2} r="8" />
         <text x={x(1)} y={ROW + 38} text-anchor={x(1) > WIDTH - 30 ? "end" : x(1) < 30 ? "start" : "middle"}>0 %</text>
-        <text class="ends" x={Math.min(Math.max(x(low), 0), WIDTH - 130)} y={ROW + 2}>{sign(low)} to {sign(high)}</text>
+        <text class="ends" x={Math.min(Math.max(x(low), 0), WIDTH - 130)} y={ROW + 2}>{woven("{low} to {high}", { low: sign(low), high: sign(high) })}</text>
       </svg>
     </figure>
   );

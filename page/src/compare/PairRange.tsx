@@ -7,12 +7,13 @@ import type { Column, Value } from "../data/types";
 import { words } from "../timeline/Tip";
 import type { RangeBudget } from "../timeline/types";
 import type { Pair } from "./pair";
+import { t, woven } from "../language/t";
 
 const COLUMNS: Column[] = [
-  { name: "part", type: "string", unit: "", description: "What the devices did, or why they were idle." },
-  { name: "base_ns", type: "int64", unit: "ns", description: "Time of the base's devices in the range, their mean." },
-  { name: "new_ns", type: "int64", unit: "ns", description: "That of the new one's." },
-  { name: "diff_ns", type: "int64", unit: "ns", description: "The new one's less the base's." },
+  { name: "part", type: "string", unit: "", description: t("What the devices did, or why they were idle.") },
+  { name: "base_ns", type: "int64", unit: "ns", description: t("Time of the base's devices in the range, their mean.") },
+  { name: "new_ns", type: "int64", unit: "ns", description: t("That of the new one's.") },
+  { name: "diff_ns", type: "int64", unit: "ns", description: t("The new one's less the base's.") },
 ];
 
 interface Range {
@@ -49,7 +50,7 @@ export function PairRange({ pair, range }: { pair: Pair; range: Range }) {
   };
   return (
     <>
-      <p>Range: <strong>{duration(to - from)}</strong>, from {duration(from)} to {duration(to)} <button type="button" onClick={() => { base.range.value = null; base.redraw(); }}>Clear</button></p>
+      <p>{woven("Range: {length}, from {from} to {to} {button}", { length: <strong>{duration(to - from)}</strong>, from: duration(from), to: duration(to), button: <button type="button" onClick={() => { base.range.value = null; base.redraw(); }}>{t("Clear")}</button> })}</p>
       {names.length ? (
         <DataTable
           name="devices in the range" alike={/_ns$/} cell={named}

@@ -14,6 +14,7 @@ import type { TimelineInfo } from "../timeline/types";
 import { first, step } from "../timeline/walk";
 import { Pair, SideBoard } from "./pair";
 import { PairRange } from "./PairRange";
+import { t, told, woven } from "../language/t";
 
 const SIDES: readonly SideName[] = ["base", "new"];
 
@@ -34,11 +35,11 @@ export function PairTimeline({ sides }: { sides: ComparisonHead["sides"] }) {
       (problem) => (error.value = problem instanceof Refused ? problem : new Refused(String(problem))),
     );
   }, []);
-  const unit = sides.base.unit === "window" ? "the recordings, from their starts" : "a typical step of each, from its start";
+  const unit = sides.base.unit === "window" ? t("the recordings, from their starts") : t("a typical step of each, from its start");
   return (
-    <section class="part" aria-label="Timelines">
-      <h2>Timelines <span class="aside">{unit}</span></h2>
-      {error.value ? <Failure error={error.value} /> : pair.value ? <Opened pair={pair.value} /> : <p class="aside" aria-busy="true">loading the timelines</p>}
+    <section class="part" aria-label={t("Timelines")}>
+      <h2>{woven("Timelines {aside}", { aside: <span class="aside">{unit}</span> })}</h2>
+      {error.value ? <Failure error={error.value} /> : pair.value ? <Opened pair={pair.value} /> : <p class="aside" aria-busy="true">{t("loading the timelines")}</p>}
     </section>
   );
 }
@@ -63,22 +64,22 @@ function Opened({ pair }: { pair: Pair }) {
       <div class="tools">
         {pair.boards.map((board, i) => board.about.moments.length > 1 ? (
           <label class="picker">
-            {board.side}{" "}
+            {told(board.side)}{" "}
             <select value={positions.value[i]} onChange={(event) => {
               positions.value = positions.value.map((one, at) => (at === i ? Number(event.currentTarget.value) : one)) as [number, number];
               pair.align(positions.value);
             }}>
-              {board.about.moments.map(([number, from, to], at) => <option value={at}>step {number}, {duration(to - from)}{at === board.about.typical ? ", typical" : ""}</option>)}
+              {board.about.moments.map(([number, from, to], at) => <option value={at}>{woven("step {number}, {length}{typical}", { number, length: duration(to - from), typical: at === board.about.typical ? t(", typical") : "" })}</option>)}
             </select>
           </label>
         ) : null)}
         <span class="grow" />
-        <button type="button" aria-pressed={host.value} onClick={() => { host.value = !host.value; for (const board of pair.boards) { board.host = host.value; board.lanes.value++; } }}>Host calls</button>
-        <button type="button" aria-label="Zoom out" onClick={() => zoom(2)}>−</button>
-        <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>+</button>
-        <button type="button" onClick={() => pair.show()}>Both steps</button>
+        <button type="button" aria-pressed={host.value} onClick={() => { host.value = !host.value; for (const board of pair.boards) { board.host = host.value; board.lanes.value++; } }}>{t("Host calls")}</button>
+        <button type="button" aria-label={t("Zoom out")} onClick={() => zoom(2)}>−</button>
+        <button type="button" aria-label={t("Zoom in")} onClick={() => zoom(0.5)}>+</button>
+        <button type="button" onClick={() => pair.show()}>{t("Both steps")}</button>
       </div>
-      <div class="pair-box" tabIndex={0} role="group" aria-label="Timelines of both sides; W, S, A and D zoom and move, Enter chooses an event" onKeyDown={down}
+      <div class="pair-box" tabIndex={0} role="group" aria-label={t("Timelines of both sides; W, S, A and D zoom and move, Enter chooses an event")} onKeyDown={down}
         onKeyUp={(event) => held.current.release(event.key.length === 1 ? event.key.toLowerCase() : event.key)} onBlur={() => held.current.stop()}>
         <Axis board={base} />
         {pair.boards.map((board) => <Half key={board.side} board={board} />)}
@@ -87,11 +88,11 @@ function Opened({ pair }: { pair: Pair }) {
       {pair.boards.map((board) => (board.error.value ? <Failure error={board.error.value} /> : null))}
       <div aria-live="polite">
         {pair.boards.map((board) => <Chosen board={board} />)}
-        {base.range.value ? <PairRange pair={pair} range={base.range.value} /> : <p class="aside">Drag to compare a range of time; Ctrl and wheel, or W and S, zoom; Shift and drag, or A and D, move.</p>}
+        {base.range.value ? <PairRange pair={pair} range={base.range.value} /> : <p class="aside">{t("Drag to compare a range of time; Ctrl and wheel, or W and S, zoom; Shift and drag, or A and D, move.")}</p>}
       </div>
       <details class="lesser" onToggle={(event) => (table.value = event.currentTarget.open)}>
-        <summary>What is drawn, as tables</summary>
-        {table.value ? pair.boards.map((board) => <><h3>{board.side}</h3><EventsPanel board={board} name={`events in view, ${board.side}`} /></>) : null}
+        <summary>{t("What is drawn, as tables")}</summary>
+        {table.value ? pair.boards.map((board) => <><h3>{told(board.side)}</h3><EventsPanel board={board} name={`events in view, ${board.side}`} /></>) : null}
       </details>
     </figure>
   );
@@ -101,8 +102,8 @@ function Half({ board }: { board: SideBoard }) {
   const rows = useMemo(() => board.rows("scrolled"), [board.turned.value, board.lanes.value, board.host]);
   return (
     <div class="half">
-      <h3 class="half-name">{board.side}</h3>
-      <Stage board={board} rows={rows} which="scrolled" tools={false} label={`Tracks of the ${board.side} side over time; the tables below have what is drawn`} />
+      <h3 class="half-name">{told(board.side)}</h3>
+      <Stage board={board} rows={rows} which="scrolled" tools={false} label={t("Tracks of the {side} side over time; the tables below have what is drawn", { side: told(board.side) })} />
     </div>
   );
 }
@@ -112,8 +113,7 @@ function Chosen({ board }: { board: SideBoard }) {
   if (!event) return null;
   return (
     <p>
-      <strong>{board.side}</strong>: {visible(event.name)}, {event.dur === null ? "no duration" : duration(event.dur)}, {duration(event.start - board.view.zero)} after the start{" "}
-      {offline ? null : <a href={sidePage(board.side, `#/timeline?rank=${event.rank}&event=${event.id}`)}>in the whole timeline</a>}
+      {woven("{side}: {name}, {duration}, {start} after the start {link}", { side: <strong>{told(board.side)}</strong>, name: visible(event.name), duration: event.dur === null ? t("no duration") : duration(event.dur), start: duration(event.start - board.view.zero), link: offline ? null : <a href={sidePage(board.side, `#/timeline?rank=${event.rank}&event=${event.id}`)}>{t("in the whole timeline")}</a> })}
     </p>
   );
 }

@@ -7,6 +7,7 @@ import { useTable } from "../components/TablePanel";
 import type { ComparisonHead } from "../data/types";
 import { href } from "../shell/router";
 import { treeOf, type Node } from "./tree";
+import { t, woven } from "../language/t";
 
 /** What is open at first: nodes that differ by at least this share of the largest difference, this deep at most. */
 const SHOWN = 0.2;
@@ -27,9 +28,9 @@ export function TreePage({ report }: { report: ComparisonHead }) {
   if (calls.error) return <Failure error={calls.error} />;
   return (
     <>
-      <h1>Call tree</h1>
-      <p class="prose">Compute {report.step_time.unit === "window" ? "of the whole recordings" : "per step"}, by the calls around what was launched: each row has all that it encloses. The backward pass is below no module; the table of <a href={href("differences", { tab: "modules" })}>modules</a> has what belongs to each. What differs by less than {percent(noise)} of its time, which is what the steps vary by, has no colour. The same as a table: <a href={href("differences", { tab: "calls" })}>Calls</a>.</p>
-      {calls.table ? <Tree roots={roots} noise={noise} /> : <p class="aside" aria-busy="true">loading the tree</p>}
+      <h1>{t("Call tree")}</h1>
+      <p class="prose">{woven("Compute {of}, by the calls around what was launched: each row has all that it encloses. The backward pass is below no module; the table of {modules} has what belongs to each. What differs by less than {noise} of its time, which is what the steps vary by, has no colour. The same as a table: {calls}.", { of: report.step_time.unit === "window" ? t("of the whole recordings") : t("per step"), modules: <a href={href("differences", { tab: "modules" })}>{t("modules")}</a>, noise: percent(noise), calls: <a href={href("differences", { tab: "calls" })}>{t("Calls")}</a> })}</p>
+      {calls.table ? <Tree roots={roots} noise={noise} /> : <p class="aside" aria-busy="true">{t("loading the tree")}</p>}
     </>
   );
 }
@@ -62,15 +63,15 @@ function Tree({ roots, noise }: { roots: Node[]; noise: number }) {
       ...(node.children.length && opened(node, depth) ? listed(node.children, depth + 1, node.key) : []),
     ]);
     const left = nodes.length - shown.length;
-    return left ? [...rows, <tr key={`${above} more`}><td style={{ paddingLeft: `${1.3 + 1.1 * depth}rem` }} colSpan={7}><button type="button" onClick={() => turn(whole, above)}>{left.toLocaleString("en-US")} more that differ less</button></td></tr>] : rows;
+    return left ? [...rows, <tr key={`${above} more`}><td style={{ paddingLeft: `${1.3 + 1.1 * depth}rem` }} colSpan={7}><button type="button" onClick={() => turn(whole, above)}>{woven("{left} more that differ less", { left: left.toLocaleString("en-US") })}</button></td></tr>] : rows;
   };
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Call tree">
+    <div class="scroll" tabIndex={0} role="group" aria-label={t("Call tree")}>
       <table class="grid tree">
         <thead>
           <tr>
-            <th scope="col">call</th><th scope="col">match</th><th scope="col" class="n">base</th><th scope="col" class="n">new</th>
-            <th scope="col" class="n">difference</th><td /><th scope="col" class="n">ratio</th>
+            <th scope="col">{t("call")}</th><th scope="col">{t("match")}</th><th scope="col" class="n">{t("base")}</th><th scope="col" class="n">{t("new")}</th>
+            <th scope="col" class="n">{t("difference")}</th><td /><th scope="col" class="n">{t("ratio")}</th>
           </tr>
         </thead>
         <tbody>{listed(roots, 0, "")}</tbody>

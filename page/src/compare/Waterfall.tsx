@@ -3,6 +3,7 @@ import { duration, NONE, percent } from "../components/format";
 import type { ComparisonHead, Table } from "../data/types";
 import { fallOf, wordsOf, type Fall } from "./fall";
 import { BESIDE, signed } from "./cells";
+import { t, told, woven } from "../language/t";
 
 const WIDTH = 1000;
 
@@ -16,21 +17,21 @@ export function Waterfall({ report }: { report: ComparisonHead }) {
   const x = (ns: number) => (WIDTH * (Math.max(ns, from) - from)) / (to - from || 1);
   const total = (name: string, ns: number) => (
     <tr class="total">
-      <th scope="row">{name}</th>
+      <th scope="row">{told(name)}</th>
       <td class="n">{name === "base" ? duration(base) : ""}</td><td class="n">{name === "new" ? duration(made) : ""}</td>
       <td class="n">{name === "new" ? difference(made - base) : ""}</td><td class="n">{name === "new" && base ? percentOf(made - base, base) : ""}</td>
-      <td><Bar label={`${name} ${duration(ns)}`} parts={[["whole", 0, x(ns)]]} edges={[x(ns)]} /></td>
+      <td><Bar label={`${told(name)} ${duration(ns)}`} parts={[["whole", 0, x(ns)]]} edges={[x(ns)]} /></td>
     </tr>
   );
   return (
-    <section class="part" aria-label="What the difference is made of">
-      <h2>What the difference is made of <span class="aside">{whole ? "of the whole recordings" : "per step"}; the rows add up</span></h2>
-      <div class="scroll" tabIndex={0} role="group" aria-label="What the difference is made of">
+    <section class="part" aria-label={t("What the difference is made of")}>
+      <h2>{woven("What the difference is made of {aside}", { aside: <span class="aside">{whole ? t("of the whole recordings; the rows add up") : t("per step; the rows add up")}</span> })}</h2>
+      <div class="scroll" tabIndex={0} role="group" aria-label={t("What the difference is made of")}>
         <table class="grid waterfall">
           <thead>
             <tr>
-              <th scope="col">part</th><th scope="col" class="n">base</th><th scope="col" class="n">new</th>
-              <th scope="col" class="n">difference</th><th scope="col" class="n">{whole ? "of whole" : "of step"}</th>
+              <th scope="col">{t("part")}</th><th scope="col" class="n">{t("base")}</th><th scope="col" class="n">{t("new")}</th>
+              <th scope="col" class="n">{t("difference")}</th><th scope="col" class="n">{whole ? t("of whole") : t("of step")}</th>
               <th scope="col" class="axis"><span>{from ? duration(from) : "0"}</span><span>{duration(to)}</span></th>
             </tr>
           </thead>
@@ -38,19 +39,19 @@ export function Waterfall({ report }: { report: ComparisonHead }) {
             {total("base", base)}
             {falls.map((fall) => (
               <tr>
-                <th scope="row" class={fall.inner ? "inner" : ""}>{fall.name}</th>
+                <th scope="row" class={fall.inner ? "inner" : ""}>{told(fall.name)}</th>
                 <td class="n">{duration(fall.base)}</td><td class="n">{duration(fall.made)}</td>
                 <td class="n">{difference(fall.made - fall.base)}</td><td class="n">{base ? percentOf(fall.made - fall.base, base) : NONE}</td>
-                <td><Bar label={`${fall.name} ${fall.made > fall.base ? "+" : ""}${duration(fall.made - fall.base)}`} parts={[[kindOf(fall), x(Math.min(fall.from, fall.to)), x(Math.max(fall.from, fall.to))]]} edges={[x(fall.from), x(fall.to)]} /></td>
+                <td><Bar label={`${told(fall.name)} ${fall.made > fall.base ? "+" : ""}${duration(fall.made - fall.base)}`} parts={[[kindOf(fall), x(Math.min(fall.from, fall.to)), x(Math.max(fall.from, fall.to))]]} edges={[x(fall.from), x(fall.to)]} /></td>
               </tr>
             ))}
             {total("new", made)}
           </tbody>
         </table>
       </div>
-      {from ? <p class="aside">The drawing begins at {duration(from)}, so that differences are seen.</p> : null}
+      {from ? <p class="aside">{woven("The drawing begins at {from}, so that differences are seen.", { from: duration(from) })}</p> : null}
       <details class="lesser">
-        <summary>As a table to sort, filter and take along</summary>
+        <summary>{t("As a table to sort, filter and take along")}</summary>
         <TablePanel name="step_parts" cell={signed} alike={BESIDE} />
       </details>
     </section>

@@ -1,5 +1,7 @@
 /** A waterfall: where each part of a difference begins and ends, so that the last ends where the new step does. */
 
+import { word } from "../language/t";
+
 export interface Fall {
   name: string;
   base: number;
@@ -56,7 +58,7 @@ export function fallOf(
     }
     at += diff;
   }
-  if (small.base || small.made) falls.push({ name: "all others", ...small, from: at, to: at + small.made - small.base, inner: false });
+  if (small.base || small.made) falls.push({ name: word("all others"), ...small, from: at, to: at + small.made - small.base, inner: false });
   const all = [base, made, ...falls.flatMap((fall) => [fall.from, fall.to])];
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const span = high - low || high * 0.02 || 1;

@@ -6,6 +6,7 @@ import { areasOf, lowAt, type Area } from "./allocationAreas";
 import { DataTable } from "./DataTable";
 import { duration, quantity, visible } from "./format";
 import { Frames, Live, Moment } from "./Live";
+import { t, woven } from "../language/t";
 
 export interface Allocations {
   low: number;
@@ -131,33 +132,29 @@ export function AllocationChart({ found, rank, device, stack }: { found: Allocat
   };
   const smaller = typeof stack === "number" && stack >= 0 && largestOf(found, stack) === null;
   const columns = [
-    { name: "bytes", type: "int64", unit: "bytes", description: "Size of its block." },
-    { name: "category", type: "string", unit: "", description: "What it is for, as recorded or as its stack shows." },
-    { name: "place", type: "string", unit: "", description: "Innermost frame of the user's own code, else of a library." },
-    { name: "module", type: "string", unit: "", description: "File of the innermost forward outside PyTorch." },
-    { name: "made", type: "int64", unit: "id", description: "Position in the history at which it was made; -1 before it." },
-    { name: "freed", type: "int64", unit: "id", description: "Position at which it was freed; the history's end if it never was." },
+    { name: "bytes", type: "int64", unit: "bytes", description: t("Size of its block.") },
+    { name: "category", type: "string", unit: "", description: t("What it is for, as recorded or as its stack shows.") },
+    { name: "place", type: "string", unit: "", description: t("Innermost frame of the user's own code, else of a library.") },
+    { name: "module", type: "string", unit: "", description: t("File of the innermost forward outside PyTorch.") },
+    { name: "made", type: "int64", unit: "id", description: t("Position in the history at which it was made; -1 before it.") },
+    { name: "freed", type: "int64", unit: "id", description: t("Position at which it was freed; the history's end if it never was.") },
   ];
   return (
     <figure class="allocations">
-      <figcaption>
-        Allocations of device {device} by their order in time
-        {categories.map((name, i) => <span class="aside"><i class={`key c${i % 8}`} />{name}</span>)}
-        {found.rest.some(Boolean) ? <span class="aside"><i class="key rest" />all others, on top</span> : null}
-        <span class="aside">Drag to zoom, click for one, and for all of that moment.</span>
+      <figcaption>{woven("Allocations of device {device} by their order in time{categories}{others}{how}", { device, categories: categories.map((name, i) => <span class="aside"><i class={`key c${i % 8}`} />{name}</span>), others: found.rest.some(Boolean) ? <span class="aside"><i class="key rest" />{t("all others, on top")}</span> : null, how: <span class="aside">{t("Drag to zoom, click for one, and for all of that moment.")}</span> })}
       </figcaption>
       <div class="tools">
-        <button type="button" disabled={from === found.low && to === found.high} onClick={() => (view.value = [found.low, found.high])}>Show all</button>
-        {found.count > found.rows.length ? <span class="aside">the {found.rows.length.toLocaleString("en-US")} largest of {found.count.toLocaleString("en-US")}; all others take {quantity(restAt(to), "bytes")} at the end, at most {quantity(Math.max(...found.rest), "bytes")}</span> : null}
+        <button type="button" disabled={from === found.low && to === found.high} onClick={() => (view.value = [found.low, found.high])}>{t("Show all")}</button>
+        {found.count > found.rows.length ? <span class="aside">{woven("the {rows} largest of {count}; all others take {last} at the end, at most {most}", { rows: found.rows.length.toLocaleString("en-US"), count: found.count.toLocaleString("en-US"), last: quantity(restAt(to), "bytes"), most: quantity(Math.max(...found.rest), "bytes") })}</span> : null}
       </div>
       <div class="canvas">
-        <canvas ref={canvas} tabIndex={0} role="img" aria-label="Allocations over time; arrow keys go from one to the next; the table below has the same"
+        <canvas ref={canvas} tabIndex={0} role="img" aria-label={t("Allocations over time; arrow keys go from one to the next; the table below has the same")}
           onPointerDown={(event) => (dragged.current = event.offsetX)} onPointerUp={release} onKeyDown={move} />
       </div>
-      {smaller ? <div class="details"><p>Allocations of this call stack are too small to be drawn.</p><Frames rank={rank} stack={stack} /></div> : null}
+      {smaller ? <div class="details"><p>{t("Allocations of this call stack are too small to be drawn.")}</p><Frames rank={rank} stack={stack} /></div> : null}
       <div aria-live="polite">{chosen.value === null ? null : <One row={Object.fromEntries(found.columns.map((name, i) => [name, found.rows[chosen.value!]![i] ?? null]))} rank={rank} high={found.high} />}</div>
-      <Moment label="After event" value={moment.value ?? found.high - 1} low={found.low} high={found.high - 1} words={(moment.value ?? found.high - 1).toLocaleString("en-US")} onChoose={(at) => (moment.value = at)} />
-      {moment.value === null ? null : <Live rank={rank} device={device} at={`seq=${moment.value}`} words={`after event ${moment.value.toLocaleString("en-US")}`} />}
+      <Moment label={t("After event")} value={moment.value ?? found.high - 1} low={found.low} high={found.high - 1} words={(moment.value ?? found.high - 1).toLocaleString("en-US")} onChoose={(at) => (moment.value = at)} />
+      {moment.value === null ? null : <Live rank={rank} device={device} at={`seq=${moment.value}`} words={t("after event {event}", { event: moment.value.toLocaleString("en-US") })} />}
       <DataTable name="allocations" sort="bytes" most={20} table={{ description: "", columns, rows: found.rows.map((row) => columns.map((one) => row[column(one.name)] ?? null)) }} />
     </figure>
   );
@@ -201,10 +198,10 @@ function largestOf(found: Allocations, stack: Value): number | null {
 
 function One({ row, rank, high }: { row: Record<string, Value>; rank: number; high: number }) {
   const [made, freed] = [row["ts"], row["freed_ts"]];
-  const life = row["made"] === -1 ? "made before the history" : typeof made === "number" && typeof freed === "number" ? `lived ${duration(freed - made)}` : row["freed"] === high ? "never freed" : "";
+  const life = row["made"] === -1 ? t("made before the history") : typeof made === "number" && typeof freed === "number" ? t("lived {time}", { time: duration(freed - made) }) : row["freed"] === high ? t("never freed") : "";
   return (
     <div class="details">
-      <p><strong>{quantity(Number(row["bytes"]), "bytes")}</strong> {visible(String(row["category"] ?? ""))}{life ? `, ${life}` : ""}{row["module"] ? `, in ${visible(String(row["module"]))}` : ""}</p>
+      <p><strong>{quantity(Number(row["bytes"]), "bytes")}</strong> {visible(String(row["category"] ?? ""))}{life ? `${t(", ")}${life}` : ""}{row["module"] ? t(", in {module}", { module: visible(String(row["module"])) }) : ""}</p>
       <Frames rank={rank} stack={Number(row["stack"] ?? -1)} />
     </div>
   );

@@ -1,4 +1,5 @@
 import { duration } from "./format";
+import { t } from "../language/t";
 
 interface BarSplitProps {
   /** Lengths of the parts, which add up to the bar. */
@@ -21,7 +22,7 @@ export function BarSplit({ parts, names, longest, write = duration }: BarSplitPr
   });
   const words = shown.map(({ i, part }) => `${names[i]} ${write(part)}`).join(", ");
   return (
-    <svg class="bar" viewBox={`0 0 ${WIDTH} 16`} preserveAspectRatio="none" role="img" aria-label={words || "nothing"}>
+    <svg class="bar" viewBox={`0 0 ${WIDTH} 16`} preserveAspectRatio="none" role="img" aria-label={words || t("nothing")}>
       {shown.map(({ i, part, x, width }) => (
         <rect class={`p${i}`} x={x} width={width} height="16">
           <title>{`${names[i]} ${write(part)}`}</title>

@@ -1,8 +1,9 @@
 import type { BarsBlock, Block, GridBlock, LineBlock, Section } from "../data/types";
 import { href } from "../shell/router";
 import { Budget } from "./Budget";
+import { t, told } from "../language/t";
 
-const AS_TABLE = "As a table to sort, filter and take along";
+const AS_TABLE = t("As a table to sort, filter and take along");
 
 /** A section of the report as every output has it: lines, bars and small tables. */
 export function SectionView({ section }: { section: Section }) {
@@ -29,7 +30,7 @@ export function Line({ line }: { line: LineBlock }) {
   const named = line.tone === "error" || line.tone === "warning";
   return (
     <li class={line.tone}>
-      {named ? <strong>{line.tone}: </strong> : null}
+      {named ? <strong>{told(line.tone)}{t(": ")}</strong> : null}
       {line.text}
       {line.detail ? <span class="aside"> → {line.detail}</span> : null}
     </li>
@@ -65,7 +66,7 @@ export function Grid({ grid, title }: { grid: GridBlock; title: string }) {
         </table>
       </div>
       {grid.table ? (
-        <p class="aside"><a href={href("tables", { table: grid.table })}>{grid.hidden ? `${grid.hidden.toLocaleString("en-US")} more rows` : AS_TABLE}</a></p>
+        <p class="aside"><a href={href("tables", { table: grid.table })}>{grid.hidden ? t("{hidden} more rows", { hidden: grid.hidden.toLocaleString("en-US") }) : AS_TABLE}</a></p>
       ) : null}
     </>
   );

@@ -4,8 +4,9 @@ import { duration, percent } from "./format";
 import { Go } from "./Go";
 import { rowPlace, type RowPlace } from "./rowPlace";
 import { useTable } from "./TablePanel";
+import { t } from "../language/t";
 
-export const PARTS = ["compute", "exposed communication", "exposed copy", "idle"] as const;
+export const PARTS = [t("compute"), t("exposed communication"), t("exposed copy"), t("idle")] as const;
 
 /** The step budget: a bar per row, and the same in numbers. */
 export function Budget({ rows }: { rows: BarsBlock["rows"] }) {
@@ -14,12 +15,12 @@ export function Budget({ rows }: { rows: BarsBlock["rows"] }) {
   const { table } = useTable(rows.some((row) => /\d/.test(row.label)) ? "step_budget" : null);
   const placeOf = (row: BarsBlock["rows"][number]) => (table ? stepPlace(table, row) : null);
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Step budget">
+    <div class="scroll" tabIndex={0} role="group" aria-label={t("Step budget")}>
       <table class="grid budget">
         <thead>
           <tr>
-            <th scope="col">step</th>
-            <th scope="col" class="n">total</th>
+            <th scope="col">{t("step")}</th>
+            <th scope="col" class="n">{t("total")}</th>
             <td />
             {used.map(({ name, i }) => <th scope="col" class="n"><i class={`key p${i}`} />{name}</th>)}
           </tr>

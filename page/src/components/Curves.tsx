@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { colour, dark } from "../shell/theme";
 import { duration, quantity } from "./format";
+import { t } from "../language/t";
 
 export interface Curve {
   label: string;
@@ -46,7 +47,7 @@ export function Curves({ title, times, curves, unit, height = 300, chosen, onCho
           { ...axis, values: (_, ticks) => ticks.map((tick) => quantity(tick, unit)), size: 80, ...(unit === "bytes" ? { incrs: POWERS } : {}) },
         ],
         series: [
-          { label: "time", value: (_, value) => (value === null ? "–" : duration(value)) },
+          { label: t("time"), value: (_, value) => (value === null ? "–" : duration(value)) },
           ...curves.map((curve, i) => ({ label: curve.label, stroke: colour(`--c${i % 8}`), width: 1.5, value: write, points: { show: false }, paths: uPlot.paths.stepped!({ align: 1 }) })),
         ],
         cursor: { drag: { x: true, y: false } },
@@ -71,7 +72,7 @@ export function Curves({ title, times, curves, unit, height = 300, chosen, onCho
   useEffect(() => drawn.current?.redraw(false), [chosen]);
   return (
     <figure class="curves">
-      <figcaption>{title} <span class="aside">Drag to zoom, double-click for all{onChoose ? ", click for what was allocated" : ""}.</span></figcaption>
+      <figcaption>{title} <span class="aside">{onChoose ? t("Drag to zoom, double-click for all, click for what was allocated.") : t("Drag to zoom, double-click for all.")}</span></figcaption>
       <div ref={box} />
     </figure>
   );

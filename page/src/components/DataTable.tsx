@@ -7,6 +7,7 @@ import { Breaking, coded, Stack } from "./Words";
 import { Go } from "./Go";
 import type { RowPlace } from "./rowPlace";
 import { copy, download, separated } from "./taking";
+import { counted, t, woven } from "../language/t";
 
 export interface DataTableProps {
   name: string;
@@ -50,25 +51,25 @@ export function DataTable({ name, table, columns, sort, where, cell, place, most
     <section class="table" aria-label={name}>
       <div class="tools">
         <label>
-          <span class="hidden">Filter {name}</span>
-          <input type="search" placeholder="Filter" value={filter.value} onInput={(e) => (filter.value = e.currentTarget.value)} />
+          <span class="hidden">{woven("Filter {name}", { name })}</span>
+          <input type="search" placeholder={t("Filter")} value={filter.value} onInput={(e) => (filter.value = e.currentTarget.value)} />
         </label>
         <span class="aside" role="status">
-          {said.value || (rows.length === matching.length ? plural(rows.length) : `${rows.length.toLocaleString("en-US")} of ${matching.length.toLocaleString("en-US")} rows`)}
+          {said.value || (rows.length === matching.length ? plural(rows.length) : t("{shown} of {count} rows", { shown: rows.length.toLocaleString("en-US"), count: matching.length.toLocaleString("en-US") }))}
         </span>
         <span class="grow" />
         {every.value || chosen.length < table.columns.length ? (
-          <button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>All columns</button>
+          <button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>{t("All columns")}</button>
         ) : null}
-        <button type="button" aria-expanded={help.value} aria-controls={`${id}-help`} onClick={() => (help.value = !help.value)}>Columns explained</button>
-        <button type="button" onClick={() => copy(text()).then((words) => (said.value = words))}>Copy</button>
+        <button type="button" aria-expanded={help.value} aria-controls={`${id}-help`} onClick={() => (help.value = !help.value)}>{t("Columns explained")}</button>
+        <button type="button" onClick={() => copy(text()).then((words) => (said.value = words))}>{t("Copy")}</button>
         <button type="button" onClick={() => download(`${name}.csv`, text())}>CSV</button>
       </div>
       <dl class="legend" id={`${id}-help`} hidden={!help.value}>
-        {table.description ? [<dt>each row</dt>, <dd>{coded(table.description)}</dd>] : null}
+        {table.description ? [<dt>{t("each row")}</dt>, <dd>{coded(table.description)}</dd>] : null}
         {chosen.map((column) => [<dt>{headingOf(column)}</dt>, <dd>{coded(column.description)}</dd>])}
       </dl>
-      <div class="scroll" tabIndex={0} role="group" aria-label={`${name}, scrollable`}>
+      <div class="scroll" tabIndex={0} role="group" aria-label={t("{name}, scrollable", { name })}>
         <table>
           <thead>
             <tr>{leads ? <td /> : null}{chosen.map((column) => <Head key={column.name} column={column} scale={scales.get(column.name)} by={by} />)}</tr>
@@ -95,9 +96,7 @@ export function DataTable({ name, table, columns, sort, where, cell, place, most
         </table>
       </div>
       {rows.length > shown.length ? (
-        <button type="button" class="more" onClick={() => (limit.value *= 4)}>
-          Show more ({(rows.length - shown.length).toLocaleString("en-US")} left)
-        </button>
+        <button type="button" class="more" onClick={() => (limit.value *= 4)}>{woven("Show more ({left} left)", { left: (rows.length - shown.length).toLocaleString("en-US") })}</button>
       ) : null}
     </section>
   );
@@ -134,7 +133,7 @@ function cut(shown: string, whole: string): string | undefined {
 /** Whether a value is the frames of a call stack. */
 const isStack = (column: Column, value: Value): boolean => Array.isArray(value) && column.name === "frames";
 
-const plural = (count: number): string => (count === 1 ? "1 row" : `${count.toLocaleString("en-US")} rows`);
+const plural = (count: number): string => counted(count, "{count} row", "{count} rows");
 
 const at = (table: Pick<Table, "columns">, column: Column): number => table.columns.indexOf(column);
 

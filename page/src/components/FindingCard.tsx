@@ -8,6 +8,7 @@ import { duration, quantity, visible } from "./format";
 import { memoryPlace } from "./memoryPlace";
 import { has } from "./TablePanel";
 import { coded } from "./Words";
+import { t, woven } from "../language/t";
 
 /** Places of each kind that are linked; the timeline leads through all of them. */
 const SHOWN = 3;
@@ -31,7 +32,7 @@ export function FindingCard({ item, report, open }: { item: ItemBlock; report: R
         <span class="title">{item.number}. {item.title}</span>
         <span class="worth">{item.worth}</span>
       </summary>
-      <p>{coded(item.text)} <a href={href("guide", { read: item.code })} title="How it decides, and what to try"><code>{item.code}</code></a></p>
+      <p>{coded(item.text)} <a href={href("guide", { read: item.code })} title={t("How it decides, and what to try")}><code>{item.code}</code></a></p>
       {item.remedies.length ? (
         <ul class="remedies">
           {item.remedies.map((remedy) => (
@@ -47,10 +48,10 @@ export function FindingCard({ item, report, open }: { item: ItemBlock; report: R
           ))}
         </ul>
       ) : null}
-      {item.inspect ? <p>Look inside: <code>{item.inspect}</code></p> : null}
-      {item.also.length ? <p class="aside">It also explains: {item.also.join("; ")}</p> : null}
+      {item.inspect ? <p>{woven("Look inside: {code}", { code: <code>{item.inspect}</code> })}</p> : null}
+      {item.also.length ? <p class="aside">{woven("It also explains: {also}", { also: item.also.join(t("; ")) })}</p> : null}
       {finding && finding.cost_ns && !offline && has(report, "critical_path") ? (
-        <p><a href={href("whatif", { rank: finding.evidence.ranks[0], findings: finding.code })}>What the step would be without it</a></p>
+        <p><a href={href("whatif", { rank: finding.evidence.ranks[0], findings: finding.code })}>{t("What the step would be without it")}</a></p>
       ) : null}
       {finding ? <EvidenceLinks finding={finding} number={report.findings.indexOf(finding)} /> : null}
     </details>
@@ -74,20 +75,20 @@ function EvidenceLinks({ finding, number }: { finding: Finding; number: number }
     <div class="evidence">
       <ul class="places">
         {ranges.slice(0, SHOWN).map(([from, to]) => (
-          <li><a href={href("timeline", { rank, from, to })}>{worded(ofRange([from, to]), `Stretch of ${duration(to - from)}`)} at {duration(from)}</a></li>
+          <li><a href={href("timeline", { rank, from, to })}>{woven("{what} at {from}", { what: worded(ofRange([from, to]), t("Stretch of {length}", { length: duration(to - from) })), from: duration(from) })}</a></li>
         ))}
         {events.slice(0, SHOWN).map((event) => (
-          <li><a href={href("timeline", { rank, event })}>{worded(ofEvent(event), `Event ${event}`)}</a></li>
+          <li><a href={href("timeline", { rank, event })}>{worded(ofEvent(event), t("Event {event}", { event }))}</a></li>
         ))}
-        {more > 0 ? <li class="aside">and {more} more, by ‹ and › in the timeline</li> : null}
+        {more > 0 ? <li class="aside">{woven("and {more} more, by ‹ and › in the timeline", { more })}</li> : null}
         {rows.slice(0, 2).map((row) => memoryPlace(row, rank)).map((place) => (place ? <li><a href={place.href}>{place.words}</a></li> : null))}
         {rows.slice(0, 4).map((row) => (
-          <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>Row of {row.table.replaceAll("_", " ")}{rowWords(row, rows)}</a></li>
+          <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>{woven("Row of {table}{which}", { table: row.table.replaceAll("_", " "), which: rowWords(row, rows) })}</a></li>
         ))}
       </ul>
       {figures.length ? (
         <details class="numbers">
-          <summary>Numbers it rests on</summary>
+          <summary>{t("Numbers it rests on")}</summary>
           <table>
             <tbody>
               {figures.map(([name, value]) => (
@@ -108,6 +109,6 @@ function EvidenceLinks({ finding, number }: { finding: Finding; number: number }
 function rowWords({ table, where }: EvidenceRow, rows: EvidenceRow[]): string {
   if (rows.filter((one) => one.table === table).length < 2) return "";
   const values = Object.entries(where).flatMap(([name, value]) => (name === "rank" || value === null ? [] : visible(String(value))));
-  const words = values.slice(0, 2).join(", ") || `rank ${where["rank"]}`;
+  const words = values.slice(0, 2).join(", ") || t("rank {rank}", { rank: where["rank"] });
   return `: ${words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words}`;
 }

@@ -4,6 +4,7 @@ import { colour, dark } from "../shell/theme";
 import { Go } from "./Go";
 import type { RowPlace } from "./rowPlace";
 import { duration, percent, visible } from "./format";
+import { t } from "../language/t";
 
 export interface Frames {
   names: string[];
@@ -96,17 +97,17 @@ export function FlameGraph({ frames, title, order = "name", place: placeOf }: { 
     else chosen.value = next;
     event.preventDefault();
   };
-  const said = chosen.value < 0 ? `All: ${duration(placed.whole)}` : `${visible(frames.names[frames.name[chosen.value]!] ?? "")}: ${duration(frames.total_ns[chosen.value])} in all (${percent(frames.total_ns[chosen.value]! / placed.whole)}), ${duration(frames.self_ns[chosen.value])} itself`;
+  const said = chosen.value < 0 ? t("All: {whole}", { whole: duration(placed.whole) }) : t("{name}: {total} in all ({share}), {self} itself", { name: visible(frames.names[frames.name[chosen.value]!] ?? ""), total: duration(frames.total_ns[chosen.value]), share: percent(frames.total_ns[chosen.value]! / placed.whole), self: duration(frames.self_ns[chosen.value]) });
   return (
     <figure class="flame">
       <div class="tools">
-        <label><span class="hidden">Find a frame</span><input type="search" placeholder="Find a frame" value={words.value} onInput={(event) => (words.value = event.currentTarget.value)} /></label>
-        <button type="button" disabled={root.value < 0} onClick={() => (root.value = -1)}>Show all</button>
+        <label><span class="hidden">{t("Find a frame")}</span><input type="search" placeholder={t("Find a frame")} value={words.value} onInput={(event) => (words.value = event.currentTarget.value)} /></label>
+        <button type="button" disabled={root.value < 0} onClick={() => (root.value = -1)}>{t("Show all")}</button>
         <span class="aside" aria-live="polite">{said}</span>
         {chosen.value < 0 ? null : <Go place={placeOf(frames.names[frames.name[chosen.value]!] ?? "")} of={visible(frames.names[frames.name[chosen.value]!] ?? "")} />}
       </div>
       <div class="canvas">
-        <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${title}; arrow keys go from frame to frame, Enter enlarges, Escape shows all; the table below has the same`}
+        <canvas ref={canvas} tabIndex={0} role="img" aria-label={t("{title}; arrow keys go from frame to frame, Enter enlarges, Escape shows all; the table below has the same", { title })}
           onPointerMove={(event) => { const i = at(event); if (i >= 0) chosen.value = i; }}
           onClick={(event) => (root.value = at(event))} onKeyDown={move} />
       </div>

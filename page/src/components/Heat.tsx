@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { NONE } from "./format";
+import { t } from "../language/t";
 
 interface HeatProps {
   title: string;
@@ -31,7 +32,7 @@ export function Heat({ title, rows, columns, rowName, columnName, value, write, 
   const [skipX, skipY] = [every(columns.length, wide, 34), every(rows.length, tall, 15)];
   const said = (y: number, x: number) => {
     const found = value(y, x);
-    return `${rowName} ${rows[y]}, ${columnName} ${columns[x]}: ${found === null ? NONE : write(found)}`;
+    return t("{rowName} {row}, {columnName} {column}: {value}", { rowName, row: rows[y], columnName, column: columns[x], value: found === null ? NONE : write(found) });
   };
   const move = (event: KeyboardEvent) => {
     if (event.key === "Enter" && choose && at.value) choose(...at.value);
@@ -44,7 +45,7 @@ export function Heat({ title, rows, columns, rowName, columnName, value, write, 
   return (
     <figure class="heat">
       <figcaption>{title}</figcaption>
-      <div class="scroll" tabIndex={0} role="group" aria-label={`${title}; arrow keys choose a field${choose ? ", Enter goes there" : ""}`} onKeyDown={move}>
+      <div class="scroll" tabIndex={0} role="group" aria-label={choose ? t("{title}; arrow keys choose a field, Enter goes there", { title }) : t("{title}; arrow keys choose a field", { title })} onKeyDown={move}>
         <svg width={MARGIN + wide * columns.length + 8} height={30 + tall * rows.length} role="img" aria-label={`${title}: ${rows.length} × ${columns.length}`}>
           {columns.map((name, x) => (x % skipX ? null : <text x={MARGIN + wide * (x + 0.5)} y="16" text-anchor="middle">{name}</text>))}
           {rows.map((name, y) => (y % skipY ? null : <text x={MARGIN - 8} y={24 + tall * (y + 0.5) + 4} text-anchor="end">{name}</text>))}
@@ -65,7 +66,7 @@ export function Heat({ title, rows, columns, rowName, columnName, value, write, 
           )}
         </svg>
       </div>
-      <p class="aside" aria-live="polite">{at.value ? said(...at.value) : `${rowName}s down, ${columnName}s across; the stronger, the more: ${write(low)} to ${write(high)}`}</p>
+      <p class="aside" aria-live="polite">{at.value ? said(...at.value) : t("{rows} down, {columns} across; the stronger, the more: {low} to {high}", { rows: t("{name}s", { name: rowName }), columns: t("{name}s", { name: columnName }), low: write(low), high: write(high) })}</p>
     </figure>
   );
 }

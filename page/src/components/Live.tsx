@@ -7,6 +7,7 @@ import { Failure } from "./Failure";
 import { quantity, visible } from "./format";
 import { Shares } from "./Shares";
 import { useAnswer } from "./useAnswer";
+import { t, told, woven } from "../language/t";
 
 interface Answer extends Pick<Table, "columns" | "rows"> {
   bytes: number;
@@ -39,11 +40,11 @@ export function Live({ rank, device, at, words, used }: LiveProps) {
   const stack = useSignal<number | null>(null);
   const { found, error } = useAnswer<Answer>(useSettled(`api/memory/live?rank=${rank}&device=${device ?? -1}&${at}`));
   // Amounts over time may be recorded without addresses, or as counters alone: that is no failure.
-  if (error?.status === 422) return <p class="aside">What was allocated {words} is not known: {error.message}.{error.hint ? ` To know it, ${error.hint}.` : ""}</p>;
+  if (error?.status === 422) return <p class="aside">{woven("What was allocated {words} is not known: {message}.{hint}", { words, message: error.message, hint: error.hint ? t(" To know it, {hint}.", { hint: error.hint }) : "" })}</p>;
   if (error) return <Failure error={error} />;
-  if (!found) return <p class="aside" aria-busy="true">loading what was allocated</p>;
+  if (!found) return <p class="aside" aria-busy="true">{t("loading what was allocated")}</p>;
   const has = (name: string) => found.columns.some((column) => column.name === name) && found.rows.some((row) => (row[found.columns.findIndex((column) => column.name === name)] ?? null) !== null);
-  const where = device === null ? "of the host" : `of device ${device}`;
+  const where = device === null ? t("of the host") : t("of device {device}", { device });
   const table = { ...found, description: "", computed: true, missing: [] };
   const by = has("category") ? "category" : "operator";
   const cell = (column: Column, value: Value) => {
@@ -52,17 +53,17 @@ export function Live({ rank, device, at, words, used }: LiveProps) {
     return undefined;
   };
   return (
-    <section class="live" aria-label={`Allocations ${where} ${words}`}>
-      <h2>Allocated {words}: {quantity(found.bytes, "bytes")} <span class="aside">in {found.count.toLocaleString("en-US")} allocations{found.rows.length < found.count ? `, of which the ${found.rows.length.toLocaleString("en-US")} largest are here` : ""}{used && used > found.bytes ? `; ${quantity(used - found.bytes, "bytes")} more in use was allocated before the recording` : ""}</span></h2>
+    <section class="live" aria-label={t("Allocations {where} {words}", { where, words })}>
+      <h2>{woven("Allocated {words}: {bytes} {aside}", { words, bytes: quantity(found.bytes, "bytes"), aside: <span class="aside">{woven("in {count} allocations{largest}{earlier}", { count: found.count.toLocaleString("en-US"), largest: found.rows.length < found.count ? t(", of which the {rows} largest are here", { rows: found.rows.length.toLocaleString("en-US") }) : "", earlier: used && used > found.bytes ? t("; {used} more in use was allocated before the recording", { used: quantity(used - found.bytes, "bytes") }) : "" })}</span> })}</h2>
       {found.rows.length ? (
         <>
           <div class="beside">
-            {[by, has("line") ? "line" : "module"].filter(has).map((name) => <Shares table={table} by={name} value="bytes" caption={`By ${name}`} most={6} />)}
+            {[by, has("line") ? "line" : "module"].filter(has).map((name) => <Shares table={table} by={name} value="bytes" caption={t("By {name}", { name: told(name) })} most={6} />)}
           </div>
           {stack.value === null ? null : <Frames rank={rank} stack={stack.value} />}
           <DataTable name={`live allocations ${where} ${words}`} table={table} columns={found.columns.map((column) => column.name)} cell={cell} most={20} />
         </>
-      ) : <p class="aside">None of those that were recorded.</p>}
+      ) : <p class="aside">{t("None of those that were recorded.")}</p>}
     </section>
   );
 }

@@ -1,5 +1,6 @@
 import type { Report } from "../data/types";
 import { keep, place } from "../shell/router";
+import { t } from "../language/t";
 
 /** The rank that the address names, else the first. */
 export function rankOf(report: Report, params: URLSearchParams): number {
@@ -18,8 +19,7 @@ export function RankPicker({ report, params }: { report: Report; params: URLSear
   if (ranks.length < 2) return null;
   const choose = (rank: string) => keep(place.value.page, { ...Object.fromEntries(params), rank });
   return (
-    <label class="picker">
-      Rank{" "}
+    <label class="picker">{t("Rank")}{" "}
       <select value={rankOf(report, params)} onChange={(event) => choose(event.currentTarget.value)}>
         {ranks.map((rank) => <option value={rank}>{rank}</option>)}
       </select>

@@ -1,4 +1,5 @@
 import { quantity } from "./format";
+import { t } from "../language/t";
 
 export interface Point {
   name: string;
@@ -45,7 +46,7 @@ export function Scatter({ title, points, groups, xUnit, yUnit, roofs }: ScatterP
         {title}
         {groups.map((group, i) => <span class="aside"><i class={`key c${i % 8}`} />{group}</span>)}
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${title}: ${points.length} points, as in the table below`}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={t("{title}: {points} points, as in the table below", { title, points: points.length })}>
         {x.ticks.map((tick) => [<line class="grid" x1={x.at(tick)} x2={x.at(tick)} y1="12" y2={HEIGHT - BELOW} />, <text x={x.at(tick)} y={HEIGHT - BELOW + 18} text-anchor="middle">{write(tick, xUnit)}</text>])}
         {y.ticks.map((tick) => [<line class="grid" x1={LEFT} x2={WIDTH - 30} y1={y.at(tick)} y2={y.at(tick)} />, <text x={LEFT - 8} y={y.at(tick) + 4} text-anchor="end">{write(tick, yUnit)}</text>])}
         <text x={(LEFT + WIDTH) / 2} y={HEIGHT - 6} text-anchor="middle">{xUnit}</text>

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { DataTable } from "./DataTable";
 import { quantity, visible } from "./format";
 import { Frames } from "./Live";
+import { word, t, told, woven } from "../language/t";
 
 export interface Segment {
   segment: number;
@@ -29,7 +30,7 @@ interface Block {
 type Chosen = readonly [segment: number, block: number];
 
 const [WIDTH, ROW] = [1000, 16];
-const STATES = ["active", "pending", "inactive", "unknown"];
+const STATES = [word("active"), word("pending"), word("inactive"), word("unknown")];
 /** Segments drawn before the reader asks for more. */
 const FEW = 40;
 
@@ -41,14 +42,14 @@ export function SegmentChart({ segments, device, rank }: { segments: Segment[]; 
   const shown = all.value ? sorted : sorted.slice(0, FEW);
   const longest = sorted[0]?.bytes ?? 1;
   const columns = [
-    { name: "segment", type: "int64", unit: "id", description: "Number of the segment." },
-    { name: "bytes", type: "int64", unit: "bytes", description: "Its size." },
-    { name: "kind", type: "string", unit: "", description: "Kind of segment." },
-    { name: "stream", type: "string", unit: "", description: "Queue that it belongs to." },
-    { name: "blocks", type: "int64", unit: "count", description: "Blocks in it." },
-    { name: "active_bytes", type: "int64", unit: "bytes", description: "In use." },
-    { name: "free_bytes", type: "int64", unit: "bytes", description: "Cached, not in use." },
-    { name: "largest_free_bytes", type: "int64", unit: "bytes", description: "Largest block that is not in use." },
+    { name: "segment", type: "int64", unit: "id", description: t("Number of the segment.") },
+    { name: "bytes", type: "int64", unit: "bytes", description: t("Its size.") },
+    { name: "kind", type: "string", unit: "", description: t("Kind of segment.") },
+    { name: "stream", type: "string", unit: "", description: t("Queue that it belongs to.") },
+    { name: "blocks", type: "int64", unit: "count", description: t("Blocks in it.") },
+    { name: "active_bytes", type: "int64", unit: "bytes", description: t("In use.") },
+    { name: "free_bytes", type: "int64", unit: "bytes", description: t("Cached, not in use.") },
+    { name: "largest_free_bytes", type: "int64", unit: "bytes", description: t("Largest block that is not in use.") },
   ];
   const free = (segment: Segment) => segment.blocks.filter((block) => block.state === "inactive").map((block) => block.bytes);
   const rows = sorted.map((segment) => [
@@ -63,7 +64,7 @@ export function SegmentChart({ segments, device, rank }: { segments: Segment[]; 
       <text x="80" y={ROW - 5} text-anchor="end">{quantity(segment.bytes, "bytes")}</text>
       {segment.blocks.map((block) => (
         <rect class={`state-${block.state}`} x={x(segment, block)} width={wide(block.bytes)} height={ROW - 3}>
-          <title>{`${block.state}, ${quantity(block.bytes, "bytes")}${block.place ? `, ${visible(block.place)}` : ""}`}</title>
+          <title>{`${told(block.state)}, ${quantity(block.bytes, "bytes")}${block.place ? `, ${visible(block.place)}` : ""}`}</title>
         </rect>
       ))}
     </g>
@@ -82,17 +83,14 @@ export function SegmentChart({ segments, device, rank }: { segments: Segment[]; 
   const [segment, block] = [shown[i], shown[i]?.blocks[j]];
   return (
     <figure class="segments">
-      <figcaption>
-        Segments of device {device}, the largest first
-        {STATES.map((state) => <span class="aside"><i class={`key state-${state}`} />{state}</span>)}
-        <span class="aside">Click a block, or the size of a segment.</span>
+      <figcaption>{woven("Segments of device {device}, the largest first{states}{how}", { device, states: STATES.map((state) => <span class="aside"><i class={`key state-${state}`} />{told(state)}</span>), how: <span class="aside">{t("Click a block, or the size of a segment.")}</span> })}
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH + 90} ${ROW * shown.length}`} tabindex={0} role="img" onClick={click} onKeyDown={move}
-        aria-label="Segments and their blocks, as in the table below; arrow keys go from block to block and from segment to segment, Enter to the segment itself">
+        aria-label={t("Segments and their blocks, as in the table below; arrow keys go from block to block and from segment to segment, Enter to the segment itself")}>
         {bars}
         {segment ? <rect class="chosen" x={block ? x(segment, block) : 88} y={ROW * i} width={wide((block ?? segment).bytes)} height={ROW - 3} /> : null}
       </svg>
-      {sorted.length > FEW && !all.value ? <button type="button" onClick={() => (all.value = true)}>Show all {sorted.length.toLocaleString("en-US")} segments</button> : null}
+      {sorted.length > FEW && !all.value ? <button type="button" onClick={() => (all.value = true)}>{woven("Show all {sorted} segments", { sorted: sorted.length.toLocaleString("en-US") })}</button> : null}
       <div aria-live="polite">{segment ? <One segment={segment} block={block} rank={rank} /> : null}</div>
       <DataTable name="segments" table={{ description: "", columns, rows }} sort="bytes" most={20} />
     </figure>
@@ -115,21 +113,21 @@ const address = (at: number): string => `0x${at.toString(16)}`;
 
 /** All that is known of a block, or of a segment. */
 function One({ segment, block, rank }: { segment: Segment; block: Block | undefined; rank: number }) {
-  const whole = `segment ${segment.segment}${segment.kind ? `, ${visible(segment.kind)}` : ""}${segment.stream ? `, stream ${visible(segment.stream)}` : ""}${segment.pool ? `, pool ${visible(segment.pool)}` : ""}`;
+  const whole = t("segment {segment}{kind}{stream}{pool}", { segment: segment.segment, kind: segment.kind ? `${t(", ")}${visible(segment.kind)}` : "", stream: segment.stream ? t(", stream {stream}", { stream: visible(segment.stream) }) : "", pool: segment.pool ? t(", pool {pool}", { pool: visible(segment.pool) }) : "" });
   if (!block) {
     const states = STATES.map((state) => [state, segment.blocks.filter((one) => one.state === state)] as const).filter(([, blocks]) => blocks.length);
     return (
       <div class="details">
-        <p><strong>{quantity(segment.bytes, "bytes")}</strong> {whole}, at {address(segment.address)}</p>
-        <p>{states.map(([state, blocks]) => `${state} ${quantity(blocks.reduce((sum, one) => sum + one.bytes, 0), "bytes")} in ${blocks.length.toLocaleString("en-US")}`).join(", ")} of {segment.blocks.length.toLocaleString("en-US")} blocks</p>
+        <p>{woven("{size} {whole}, at {address}", { size: <strong>{quantity(segment.bytes, "bytes")}</strong>, whole, address: address(segment.address) })}</p>
+        <p>{woven("{states} of {blocks} blocks", { states: states.map(([state, blocks]) => t("{state} {size} in {count}", { state: told(state), size: quantity(blocks.reduce((sum, one) => sum + one.bytes, 0), "bytes"), count: blocks.length.toLocaleString("en-US") })).join(t(", ")), blocks: segment.blocks.length.toLocaleString("en-US") })}</p>
       </div>
     );
   }
   return (
     <div class="details">
-      <p><strong>{quantity(block.bytes, "bytes")}</strong> {[block.state, block.requested === null ? "" : `${block.state === "inactive" ? "last " : ""}asked for ${quantity(block.requested, "bytes")}`, block.category && visible(block.category), block.place && visible(block.place)].filter(Boolean).join(", ")}</p>
-      <p>At {address(block.address)}, {quantity(block.address - segment.address, "bytes")} into {whole}, which is {quantity(segment.bytes, "bytes")} long</p>
-      {block.stack === null ? <p class="aside">No call stack is recorded of it.</p> : <Frames rank={rank} stack={block.stack} />}
+      <p><strong>{quantity(block.bytes, "bytes")}</strong> {[told(block.state), block.requested === null ? "" : block.state === "inactive" ? t("last asked for {size}", { size: quantity(block.requested, "bytes") }) : t("asked for {size}", { size: quantity(block.requested, "bytes") }), block.category && visible(block.category), block.place && visible(block.place)].filter(Boolean).join(t(", "))}</p>
+      <p>{woven("At {address}, {offset} into {whole}, which is {bytes} long", { address: address(block.address), offset: quantity(block.address - segment.address, "bytes"), whole, bytes: quantity(segment.bytes, "bytes") })}</p>
+      {block.stack === null ? <p class="aside">{t("No call stack is recorded of it.")}</p> : <Frames rank={rank} stack={block.stack} />}
     </div>
   );
 }

@@ -2,6 +2,7 @@ import type { Table, Value } from "../data/types";
 import { Share } from "./Blocks";
 import { percent, quantity, visible } from "./format";
 import { Breaking } from "./Words";
+import { t } from "../language/t";
 
 interface SharesProps {
   table: Table;
@@ -21,7 +22,7 @@ export function Shares({ table, by, value, where = {}, caption, most = 10 }: Sha
   const sums = new Map<string, number>();
   for (const row of table.rows) {
     if (!asked.every(([i, wanted]) => i < 0 || row[i] === wanted)) continue;
-    const key = row[name] === null || row[name] === undefined ? "not known" : visible(String(row[name]));
+    const key = row[name] === null || row[name] === undefined ? t("not known") : visible(String(row[name]));
     sums.set(key, (sums.get(key) ?? 0) + Number(row[amount] ?? 0));
   }
   const sorted = [...sums].filter(([, sum]) => sum > 0).sort((a, b) => b[1] - a[1]);
@@ -30,12 +31,12 @@ export function Shares({ table, by, value, where = {}, caption, most = 10 }: Sha
   const rest = sorted.slice(most).reduce((sum, [, one]) => sum + one, 0);
   const unit = table.columns[amount]?.unit ?? "";
   if (!total) return null;
-  const rows: (readonly [string, number])[] = rest ? [...shown, [`${sorted.length - most} more`, rest]] : shown;
+  const rows: (readonly [string, number])[] = rest ? [...shown, [t("{count} more", { count: sorted.length - most }), rest]] : shown;
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label={caption}>
       <table class="grid shares">
         <caption>{caption}</caption>
-        <thead class="hidden"><tr><th scope="col">{by}</th><th scope="col">amount</th><th scope="col">share</th><td /></tr></thead>
+        <thead class="hidden"><tr><th scope="col">{by}</th><th scope="col">{t("amount")}</th><th scope="col">{t("share")}</th><td /></tr></thead>
         <tbody>
           {rows.map(([key, sum]) => (
             <tr>

@@ -5,6 +5,7 @@ import type { Report, Table } from "../data/types";
 import { DataTable, type DataTableProps } from "./DataTable";
 import { Failure } from "./Failure";
 import { rowPlace } from "./rowPlace";
+import { woven } from "../language/t";
 
 /** A table of the report, or null until it is there; an error is a sentence. Null for a name asks for none. */
 export function useTable(name: string | null): { table: Table | null; error: Refused | null } {
@@ -32,12 +33,12 @@ type Shown = Omit<DataTableProps, "table" | "name">;
 export function TablePanel({ name, ...rest }: { name: string } & Shown) {
   const { table, error } = useTable(name);
   if (error) return <Failure error={error} />;
-  if (table === null) return <p class="aside" aria-busy="true">loading {name.replaceAll("_", " ")}</p>;
+  if (table === null) return <p class="aside" aria-busy="true">{woven("loading {name}", { name: name.replaceAll("_", " ") })}</p>;
   const left = (table.count ?? table.rows.length) - table.rows.length;
   return (
     <>
       <DataTable key={name} name={name} table={table} place={(row) => rowPlace(table.columns, row, { table: name, ...(typeof rest.where?.["rank"] === "number" ? { rank: rest.where["rank"] } : {}) })} {...rest} />
-      {left > 0 ? <p class="aside">{left.toLocaleString("en-US")} more rows are not in this file: open the recording with stepscope view.</p> : null}
+      {left > 0 ? <p class="aside">{woven("{left} more rows are not in this file: open the recording with stepscope view.", { left: left.toLocaleString("en-US") })}</p> : null}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { href } from "../shell/router";
+import { t } from "../language/t";
 
 export interface Tab {
   id: string;
@@ -23,7 +24,7 @@ export function Tabs({ page, tabs, params, hold = ["rank"] }: TabsProps) {
   return (
     <>
       {shown.length > 1 ? (
-        <nav class="tabs" aria-label="Views">
+        <nav class="tabs" aria-label={t("Views")}>
           {shown.map((tab) => (
             <a key={tab.id} href={href(page, { ...held, tab: tab.id })} aria-current={tab === current ? "true" : undefined}>{tab.title}</a>
           ))}

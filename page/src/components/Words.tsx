@@ -1,6 +1,7 @@
 /** Words of descriptions, and long names, as elements. */
 
 import { visible } from "./format";
+import { counted } from "../language/t";
 
 /** A description; what stands between backticks is code. */
 export function Prose({ text }: { text: string | undefined }) {
@@ -18,7 +19,7 @@ export function Breaking({ text }: { text: string }) {
 export function Stack({ frames }: { frames: readonly unknown[] }) {
   return (
     <details class="stack">
-      <summary>{frames.length === 1 ? "1 frame" : `${frames.length} frames`}</summary>
+      <summary>{counted(frames.length, "{count} frame", "{count} frames")}</summary>
       <ol class="frames">{frames.map((frame) => <li><Breaking text={visible(String(frame))} /></li>)}</ol>
     </details>
   );

@@ -1,6 +1,7 @@
 /** Values with units as people read them, the same as in the other outputs (`stepscope.model.amounts`). */
 
 import type { Column, Value } from "../data/types";
+import { t } from "../language/t";
 
 export const NONE = "–";
 
@@ -61,7 +62,7 @@ export interface Scale {
 export function scaleOf(column: Column, values: Iterable<Value>): Scale {
   const plain = (value: Value): string => {
     if (value === null) return NONE;
-    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (typeof value === "boolean") return value ? t("yes") : t("no");
     if (Array.isArray(value)) return visible(value.join(value.some((one) => typeof one === "string") || column.name.endsWith("ranks") ? ", " : " × "));
     return visible(String(value));
   };

@@ -2,21 +2,22 @@
 
 import type { EvidenceRow, Table, Value } from "../data/types";
 import { href } from "../shell/router";
+import { t } from "../language/t";
 
 /** The view of the page, and what the link to it says, by table. */
 const VIEWS: Record<string, readonly [tab: string, words: string]> = {
-  memory_timeline: ["time", "Memory over time"],
-  allocator_timeline: ["time", "Memory over time"],
-  memory_peaks: ["time", "What was allocated at the peak"],
-  memory_holders: ["time", "What was allocated at the peak"],
-  memory_peak_stacks: ["time", "What was allocated at the peak"],
-  memory_spikes: ["time", "What was allocated at the highest spike"],
-  out_of_memory: ["time", "What was allocated when memory ran out"],
-  cache_flushes: ["time", "What was allocated when the cache was flushed"],
-  memory_unreturned: ["allocations", "The allocation that stayed"],
-  memory_snapshot: ["segments", "Segments and their blocks"],
-  memory_churn: ["churn", "Allocations and frees"],
-  segment_churn: ["churn", "Segments taken and given back"],
+  memory_timeline: ["time", t("Memory over time")],
+  allocator_timeline: ["time", t("Memory over time")],
+  memory_peaks: ["time", t("What was allocated at the peak")],
+  memory_holders: ["time", t("What was allocated at the peak")],
+  memory_peak_stacks: ["time", t("What was allocated at the peak")],
+  memory_spikes: ["time", t("What was allocated at the highest spike")],
+  out_of_memory: ["time", t("What was allocated when memory ran out")],
+  cache_flushes: ["time", t("What was allocated when the cache was flushed")],
+  memory_unreturned: ["allocations", t("The allocation that stayed")],
+  memory_snapshot: ["segments", t("Segments and their blocks")],
+  memory_churn: ["churn", t("Allocations and frees")],
+  segment_churn: ["churn", t("Segments taken and given back")],
 };
 
 /** The place of a finding's rows on the Memory page; null for other tables. */

@@ -4,6 +4,7 @@ import { offline } from "../data/client";
 import type { Column, Value } from "../data/types";
 import { href } from "../shell/router";
 import { memoryPlace } from "./memoryPlace";
+import { t } from "../language/t";
 
 export interface RowPlace {
   href: string;
@@ -43,17 +44,17 @@ export function rowPlace(columns: readonly Column[], row: readonly Value[], { ta
   if (!timeline) return null;
   const to = (words: string, params: Record<string, string | number | undefined>): RowPlace => ({ href: href("timeline", { rank: where, ...params }), words });
   const event = number("event");
-  if (event !== null && !offline) return to("In the timeline", { event });
+  if (event !== null && !offline) return to(t("In the timeline"), { event });
   const start = number("start_ns", "ts");
   const end = number("end_ns") ?? (start === null ? null : start + (number("dur", "total_ns") ?? 0));
   // The path over ranks counts from the start of its step.
-  if (start !== null && end !== null && end > start && table !== "cluster_critical_path") return to("In the timeline", { from: start, to: end });
+  if (start !== null && end !== null && end > start && table !== "cluster_critical_path") return to(t("In the timeline"), { from: start, to: end });
   const [name, step] = [of("name") ?? of("kernel"), number("step")];
   if (typeof name === "string" && !offline && !KINDS.has(table)) {
-    return to("The longest in the timeline", { longest: name, table, step: step ?? undefined, dur: number("max_ns") ?? undefined, ...(within ? { in: within.join() } : {}) });
+    return to(t("The longest in the timeline"), { longest: name, table, step: step ?? undefined, dur: number("max_ns") ?? undefined, ...(within ? { in: within.join() } : {}) });
   }
-  if (step !== null) return to("Its step in the timeline", { step });
-  return columns.some((column) => column.name === "rank" || column.name === "ranks") && RANKED.has(table) ? to("Its rank in the timeline", {}) : null;
+  if (step !== null) return to(t("Its step in the timeline"), { step });
+  return columns.some((column) => column.name === "rank" || column.name === "ranks") && RANKED.has(table) ? to(t("Its rank in the timeline"), {}) : null;
 }
 
 /** Tables whose rows are about ranks. */

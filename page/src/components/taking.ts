@@ -1,6 +1,7 @@
 /** Taking data along: to the clipboard, or as a file. */
 
 import type { Value } from "../data/types";
+import { t } from "../language/t";
 
 function quoted(value: Value): string {
   const text = value === null ? "" : Array.isArray(value) ? value.join(" ") : String(value);
@@ -18,9 +19,9 @@ export function separated(names: readonly string[], rows: readonly (readonly Val
 export async function copy(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
-    return "copied";
+    return t("copied");
   } catch {
-    return "the browser refuses to copy here";
+    return t("the browser refuses to copy here");
   }
 }
 

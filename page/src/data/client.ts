@@ -2,6 +2,7 @@
 
 import { embedded } from "./embedded";
 import type { ComparisonHead, Progress, Report, Table } from "./types";
+import { t } from "../language/t";
 
 /** A sentence for the reader. */
 export class Refused extends Error {
@@ -48,7 +49,7 @@ function answerOf(status: number, body: ArrayBuffer): Answer {
 async function ask(path: string, options: { signal?: AbortSignal; body?: unknown } = {}): Promise<Answer> {
   if (embedded !== null) {
     const found = embedded(path);
-    if (found === null) throw new Refused("this file does not hold that", "open the recording with `stepscope view`");
+    if (found === null) throw new Refused(t("this file does not hold that"), t("open the recording with `stepscope view`"));
     return answerOf(200, await found);
   }
   const before = kept.get(path);
@@ -65,7 +66,7 @@ async function ask(path: string, options: { signal?: AbortSignal; body?: unknown
     response = await fetch(path, init);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Refused("the server does not answer", "is `stepscope view` still running?");
+    throw new Refused(t("the server does not answer"), t("is `stepscope view` still running?"));
   }
   if (response.status === 304 && before) return answerOf(200, before.body);
   const body = await response.arrayBuffer();
@@ -76,7 +77,7 @@ async function ask(path: string, options: { signal?: AbortSignal; body?: unknown
     } catch {
       // not one of this program's sentences
     }
-    throw new Refused(said.error ?? `the server answered with status ${response.status}`, said.hint, response.status);
+    throw new Refused(said.error ?? t("the server answered with status {status}", { status: response.status }), said.hint, response.status);
   }
   const tag = response.headers.get("ETag");
   if (tag && response.status === 200) {

@@ -80,6 +80,8 @@ export interface ItemBlock {
 export type Block = GridBlock | BarsBlock | LineBlock | ItemBlock;
 
 export interface Section {
+  /** Its title in English, by which the page knows it. */
+  name: string;
   title: string;
   aside: string;
   blocks: Block[];

@@ -13,9 +13,10 @@ import { Prose } from "../components/Words";
 import type { Table } from "../data/types";
 import { href } from "../shell/router";
 import type { PageProps } from "./registry";
+import { t, woven } from "../language/t";
 
 const MEASURES = {
-  total_ns: "Step time", compute_ns: "Compute", exposed_comm_ns: "Exposed communication", exposed_copy_ns: "Exposed copy", idle_ns: "Idle", comm_ns: "Communication",
+  total_ns: t("Step time"), compute_ns: t("Compute"), exposed_comm_ns: t("Exposed communication"), exposed_copy_ns: t("Exposed copy"), idle_ns: t("Idle"), comm_ns: t("Communication"),
 } as const;
 
 /** All ranks beside each other: step by step, who is slow, which links are, and the stages of a pipeline. */
@@ -25,20 +26,20 @@ export function Cluster({ report, params }: PageProps) {
   const pipelines = pipelinesOf(groups.table, ranks);
   return (
     <>
-      <h1>Ranks</h1>
+      <h1>{t("Ranks")}</h1>
       <Tabs
         page="cluster" params={params}
         tabs={[
-          { id: "steps", title: "Steps", show: () => <StepsOfRanks ranks={ranks.length} /> },
-          { id: "each", title: "Each rank", show: () => <EachRank report={report} /> },
-          has(report, "slow_ranks") ? { id: "slow", title: "Slow ranks", show: () => <SlowRanks /> } : null,
-          has(report, "cluster_critical_path") ? { id: "path", title: "Critical path", show: () => <CriticalPath about={report.tables["cluster_critical_path"]?.description} /> } : null,
-          has(report, "communication_ranks") ? { id: "collectives", title: "Collectives", show: () => <><Prose text={report.tables["communication_ranks"]?.description} /><TablePanel name="communication_ranks" /></> } : null,
-          has(report, "operator_ranks") ? { id: "kernels", title: "Kernels", show: () => <OperatorBoxes /> } : null,
-          has(report, "slow_links") ? { id: "links", title: "Slow links", show: () => <SlowLinks /> } : null,
-          pipelines.length ? { id: "pipeline", title: "Pipeline", show: () => <Pipeline pipelines={pipelines} /> } : null,
-          has(report, "parallel_groups") ? { id: "groups", title: "Groups", show: () => <><Prose text={report.tables["parallel_groups"]?.description} /><TablePanel name="parallel_groups" />{has(report, "group_steps") ? <><h2>By step</h2><Prose text={report.tables["group_steps"]?.description} /><TablePanel name="group_steps" /></> : null}</> } : null,
-          has(report, "clock_offsets") ? { id: "clocks", title: "Clocks", show: () => <><Prose text={report.tables["clock_offsets"]?.description} /><TablePanel name="clock_offsets" /></> } : null,
+          { id: "steps", title: t("Steps"), show: () => <StepsOfRanks ranks={ranks.length} /> },
+          { id: "each", title: t("Each rank"), show: () => <EachRank report={report} /> },
+          has(report, "slow_ranks") ? { id: "slow", title: t("Slow ranks"), show: () => <SlowRanks /> } : null,
+          has(report, "cluster_critical_path") ? { id: "path", title: t("Critical path"), show: () => <CriticalPath about={report.tables["cluster_critical_path"]?.description} /> } : null,
+          has(report, "communication_ranks") ? { id: "collectives", title: t("Collectives"), show: () => <><Prose text={report.tables["communication_ranks"]?.description} /><TablePanel name="communication_ranks" /></> } : null,
+          has(report, "operator_ranks") ? { id: "kernels", title: t("Kernels"), show: () => <OperatorBoxes /> } : null,
+          has(report, "slow_links") ? { id: "links", title: t("Slow links"), show: () => <SlowLinks /> } : null,
+          pipelines.length ? { id: "pipeline", title: t("Pipeline"), show: () => <Pipeline pipelines={pipelines} /> } : null,
+          has(report, "parallel_groups") ? { id: "groups", title: t("Groups"), show: () => <><Prose text={report.tables["parallel_groups"]?.description} /><TablePanel name="parallel_groups" />{has(report, "group_steps") ? <><h2>{t("By step")}</h2><Prose text={report.tables["group_steps"]?.description} /><TablePanel name="group_steps" /></> : null}</> } : null,
+          has(report, "clock_offsets") ? { id: "clocks", title: t("Clocks"), show: () => <><Prose text={report.tables["clock_offsets"]?.description} /><TablePanel name="clock_offsets" /></> } : null,
         ]}
       />
     </>
@@ -60,15 +61,14 @@ function StepsOfRanks({ ranks }: { ranks: number }) {
   const grid = table ? stepsOf(table, measure.value) : null;
   return (
     <>
-      <label class="picker">
-        Show{" "}
+      <label class="picker">{t("Show")}{" "}
         <select value={measure.value} onChange={(event) => (measure.value = event.currentTarget.value as keyof typeof MEASURES)}>
           {Object.entries(MEASURES).map(([key, label]) => <option value={key}>{label}</option>)}
         </select>
       </label>
-      <p class="aside">{ranks} ranks. In a job that communicates, all ranks take as long: the late one computes where others wait.</p>
+      <p class="aside">{woven("{ranks} ranks. In a job that communicates, all ranks take as long: the late one computes where others wait.", { ranks })}</p>
       {grid && grid.steps.length ? (
-        <Heat title={`${MEASURES[measure.value]} of ranks by step`} rows={grid.ranks} columns={grid.steps} rowName="rank" columnName="step"
+        <Heat title={t("{measure} of ranks by step", { measure: MEASURES[measure.value] })} rows={grid.ranks} columns={grid.steps} rowName={t("rank")} columnName={t("step")}
           value={(y, x) => grid.cells.get(`${grid.ranks[y]} ${grid.steps[x]}`) ?? null} write={duration}
           choose={(y, x) => { const { rank, step } = grid.of.get(`${grid.ranks[y]} ${grid.steps[x]}`) ?? {}; if (step !== undefined) location.hash = href("timeline", { rank, step }); }} />
       ) : null}

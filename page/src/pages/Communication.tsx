@@ -8,6 +8,7 @@ import { Tabs } from "../components/Tabs";
 import type { Column, Table, Value } from "../data/types";
 import { href } from "../shell/router";
 import type { PageProps } from "./registry";
+import { t } from "../language/t";
 
 /** Collectives by group, each call of one, the matrix of links, and what computing hides. */
 export function Communication({ report, params }: PageProps) {
@@ -16,14 +17,14 @@ export function Communication({ report, params }: PageProps) {
     column.name === "event" ? <a href={href("timeline", { rank, event: String(value) })}>{String(value)}</a> : undefined;
   return (
     <>
-      <header class="with"><h1>Communication</h1><RankPicker report={report} params={params} /></header>
+      <header class="with"><h1>{t("Communication")}</h1><RankPicker report={report} params={params} /></header>
       <Tabs
         page="communication" params={params}
         tabs={[
-          has(report, "collectives") ? { id: "kinds", title: "Collectives", show: () => <><GroupShares rank={rank} /><TablePanel name="collectives" sort="total_ns" where={{ rank }} columns={["name", "group", "world_size", "size_class", "count", "total_ns", "share", "max_ns", "bytes", "exposed_ns", "bus_bandwidth", "best_bus_bandwidth"]} /></> } : null,
-          has(report, "comm_overlap") ? { id: "overlap", title: "Overlap", show: () => <TablePanel name="comm_overlap" sort="comm_ns" where={{ rank }} /> } : null,
-          has(report, "collective_calls") ? { id: "calls", title: "Every call", show: () => <TablePanel name="collective_calls" where={{ rank }} cell={place} columns={["event", "name", "group", "seq", "step", "ts", "dur", "bytes", "exposed_ns", "bus_bandwidth"]} /> } : null,
-          has(report, "links") ? { id: "links", title: "Links", show: () => <><Matrix /><TablePanel name="links" sort="total_ns" columns={["name", "transport", "rank", "src", "dst", "plane", "count", "total_ns", "share", "median_ns", "max_ns", "bytes", "bandwidth", "wait_ns"]} /></> } : null,
+          has(report, "collectives") ? { id: "kinds", title: t("Collectives"), show: () => <><GroupShares rank={rank} /><TablePanel name="collectives" sort="total_ns" where={{ rank }} columns={["name", "group", "world_size", "size_class", "count", "total_ns", "share", "max_ns", "bytes", "exposed_ns", "bus_bandwidth", "best_bus_bandwidth"]} /></> } : null,
+          has(report, "comm_overlap") ? { id: "overlap", title: t("Overlap"), show: () => <TablePanel name="comm_overlap" sort="comm_ns" where={{ rank }} /> } : null,
+          has(report, "collective_calls") ? { id: "calls", title: t("Every call"), show: () => <TablePanel name="collective_calls" where={{ rank }} cell={place} columns={["event", "name", "group", "seq", "step", "ts", "dur", "bytes", "exposed_ns", "bus_bandwidth"]} /> } : null,
+          has(report, "links") ? { id: "links", title: t("Links"), show: () => <><Matrix /><TablePanel name="links" sort="total_ns" columns={["name", "transport", "rank", "src", "dst", "plane", "count", "total_ns", "share", "median_ns", "max_ns", "bytes", "bandwidth", "wait_ns"]} /></> } : null,
         ]}
       />
     </>
@@ -35,13 +36,13 @@ function GroupShares({ rank }: { rank: number }) {
   if (!table) return null;
   return (
     <div class="beside">
-      <Shares table={table} by="name" value="total_ns" where={{ rank }} caption="Time by collective" most={6} />
-      <Shares table={table} by="group" value="exposed_ns" where={{ rank }} caption="Exposed time by group" most={6} />
+      <Shares table={table} by="name" value="total_ns" where={{ rank }} caption={t("Time by collective")} most={6} />
+      <Shares table={table} by="group" value="exposed_ns" where={{ rank }} caption={t("Exposed time by group")} most={6} />
     </div>
   );
 }
 
-const MEASURES = { bandwidth: ["Bandwidth", "bytes/s"], total_ns: ["Time", "ns"], bytes: ["Bytes", "bytes"], wait_ns: ["Wait", "ns"] } as const;
+const MEASURES = { bandwidth: [t("Bandwidth"), "bytes/s"], total_ns: [t("Time"), "ns"], bytes: [t("Bytes"), "bytes"], wait_ns: [t("Wait"), "ns"] } as const;
 
 /** Who sends to whom: the mean bandwidth of the links, or sums of the others. */
 function Matrix() {
@@ -53,13 +54,12 @@ function Matrix() {
   const [name, unit] = MEASURES[measure.value];
   return (
     <>
-      <label class="picker">
-        Show{" "}
+      <label class="picker">{t("Show")}{" "}
         <select value={measure.value} onChange={(event) => (measure.value = event.currentTarget.value as keyof typeof MEASURES)}>
           {Object.entries(MEASURES).map(([key, [label]]) => <option value={key}>{label}</option>)}
         </select>
       </label>
-      <Heat title={`${name} from rank to rank`} rows={ends} columns={ends} rowName="from rank" columnName="to rank" from={0}
+      <Heat title={t("{name} from rank to rank", { name })} rows={ends} columns={ends} rowName={t("from rank")} columnName={t("to rank")} from={0}
         value={(y, x) => cells.get(`${ends[y]} ${ends[x]}`) ?? null} write={(value) => quantity(value, unit)} />
     </>
   );

@@ -7,6 +7,7 @@ import { has, useTable } from "../components/TablePanel";
 import type { Column, Report, Table, Value } from "../data/types";
 import { href } from "../shell/router";
 import { sampled } from "./Machine";
+import { t } from "../language/t";
 
 /** Of a table per device and step: what is averaged over its steps. */
 const MEANS = [
@@ -38,12 +39,12 @@ export function DeviceSummary({ report }: { report: Report }) {
     return ns && bytes ? (1e9 * bytes) / ns : null;
   };
   const columns: Column[] = [
-    { name: "rank", type: "int32", unit: "id", description: "Rank that uses it." },
-    { name: "device", type: "int32", unit: "id", description: "Index of the device." },
-    { name: "model", type: "string", unit: "", description: "What it is." },
+    { name: "rank", type: "int32", unit: "id", description: t("Rank that uses it.") },
+    { name: "device", type: "int32", unit: "id", description: t("Index of the device.") },
+    { name: "model", type: "string", unit: "", description: t("What it is.") },
     ...MEANS.map(([table, column]): Column => tables[table]?.columns.find((one) => one.name === column) ?? { name: column, type: "float64", unit: "", description: "" }),
-    { name: "link_rate", type: "float64", unit: "bytes/s", description: "Bytes over time of all transfers to other ranks." },
-    ...series.map((one): Column => ({ name: one, type: "float64", unit: "", description: "Sampled beside the recording: mean, in the unit that is shown." })),
+    { name: "link_rate", type: "float64", unit: "bytes/s", description: t("Bytes over time of all transfers to other ranks.") },
+    ...series.map((one): Column => ({ name: one, type: "float64", unit: "", description: t("Sampled beside the recording: mean, in the unit that is shown.") })),
   ];
   const rows = devices.map(({ rank, device, name: model }): Value[] => {
     const mine = (one: Rows) => one.rows.filter((row) => one.of(row, "rank") === rank && (one.of(row, "device") ?? device) === device);
@@ -62,13 +63,13 @@ export function DeviceSummary({ report }: { report: Report }) {
   };
   return (
     <>
-      <DataTable name="devices" table={{ columns, rows, description: "A device, and means over its steps." }} cell={cell} place={(row) => rowPlace(columns, row, { table: "devices" })} />
+      <DataTable name="devices" table={{ columns, rows, description: t("A device, and means over its steps.") }} cell={cell} place={(row) => rowPlace(columns, row, { table: "devices" })} />
       <ByStep utilisation={tables["device_utilisation"]!} />
     </>
   );
 }
 
-const MEASURES = { utilisation: "Time with a kernel", sm_efficiency: "SMs with work", achieved_occupancy: "Occupancy" } as const;
+const MEASURES = { utilisation: t("Time with a kernel"), sm_efficiency: t("SMs with work"), achieved_occupancy: t("Occupancy") } as const;
 
 /** How busy each device was in each step. */
 function ByStep({ utilisation }: { utilisation: Rows }) {
@@ -89,13 +90,12 @@ function ByStep({ utilisation }: { utilisation: Rows }) {
   if (columns.length < 2) return null;
   return (
     <>
-      <label class="picker">
-        Show{" "}
+      <label class="picker">{t("Show")}{" "}
         <select value={measure} onChange={(event) => (chosen.value = event.currentTarget.value as keyof typeof MEASURES)}>
           {known.map((key) => <option value={key}>{MEASURES[key]}</option>)}
         </select>
       </label>
-      <Heat title={`${MEASURES[measure]} of devices by step`} rows={rows} columns={columns} rowName="rank and device" columnName="step"
+      <Heat title={t("{measure} of devices by step", { measure: MEASURES[measure] })} rows={rows} columns={columns} rowName={t("rank and device")} columnName={t("step")}
         value={(y, x) => cells.get(`${rows[y]} ${columns[x]}`) ?? null} write={percent}
         choose={(y, x) => { location.hash = href("timeline", { rank: places.get(rows[y]!)?.rank, step: columns[x] }); }} />
     </>

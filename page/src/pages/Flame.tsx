@@ -14,18 +14,19 @@ import { useAnswer } from "../components/useAnswer";
 import type { Column, Value } from "../data/types";
 import { href } from "../shell/router";
 import type { PageProps } from "./registry";
+import { t, woven } from "../language/t";
 
 /** Stacks of the host, by the device time that they launched or by their own. */
 export function Flame({ report, params }: PageProps) {
   const rank = rankOf(report, params);
   return (
     <>
-      <header class="with"><h1>Flame graph</h1><RankPicker report={report} params={params} /></header>
+      <header class="with"><h1>{t("Flame graph")}</h1><RankPicker report={report} params={params} /></header>
       <Tabs
         page="flame" params={params}
         tabs={[
-          has(report, "kernels") ? { id: "device", title: "Device time", show: () => <Graph key={`device${rank}`} time="device" rank={rank} params={params} /> } : null,
-          { id: "host", title: "Host time", show: () => <Graph key={`host${rank}`} time="host" rank={rank} params={params} /> },
+          has(report, "kernels") ? { id: "device", title: t("Device time"), show: () => <Graph key={`device${rank}`} time="device" rank={rank} params={params} /> } : null,
+          { id: "host", title: t("Host time"), show: () => <Graph key={`host${rank}`} time="host" rank={rank} params={params} /> },
         ]}
       />
     </>
@@ -34,50 +35,48 @@ export function Flame({ report, params }: PageProps) {
 
 const NAME: Column[] = [{ name: "name", type: "string", unit: "", description: "" }];
 const COLUMNS: Column[] = [
-  { name: "name", type: "string", unit: "", description: "Frame: Python function, module, annotation, operator, call or kernel." },
-  { name: "total_ns", type: "int64", unit: "ns", description: "Time of the frame with all below it; of one that calls itself, the outer one's." },
-  { name: "self_ns", type: "int64", unit: "ns", description: "Time of the frame itself." },
-  { name: "places", type: "int64", unit: "count", description: "Different stacks that it ends." },
+  { name: "name", type: "string", unit: "", description: t("Frame: Python function, module, annotation, operator, call or kernel.") },
+  { name: "total_ns", type: "int64", unit: "ns", description: t("Time of the frame with all below it; of one that calls itself, the outer one's.") },
+  { name: "self_ns", type: "int64", unit: "ns", description: t("Time of the frame itself.") },
+  { name: "places", type: "int64", unit: "count", description: t("Different stacks that it ends.") },
 ];
 
-const ORDERS: Record<Order, string> = { name: "by name", time: "by first appearance", size: "by size, the largest" };
+const ORDERS: Record<Order, string> = { name: t("by name"), time: t("by first appearance"), size: t("by size, the largest") };
 
 function Graph({ time, rank, params }: { time: "host" | "device"; rank: number; params: URLSearchParams }) {
   const order = useSignal<Order>("name");
   const { found, error } = useAnswer<Frames>(`api/flame?time=${time}&rank=${rank}`);
   const rows = useMemo(() => (found ? summed(found) : []), [found]);
   if (error) return <Failure error={error} />;
-  if (!found) return <p class="aside" aria-busy="true">loading stacks</p>;
-  if (!found.name.length) return <p class="aside">Nothing of this is recorded.</p>;
+  if (!found) return <p class="aside" aria-busy="true">{t("loading stacks")}</p>;
+  if (!found.name.length) return <p class="aside">{t("Nothing of this is recorded.")}</p>;
   const name = params.get("name");
   const chosen = name === null ? -1 : found.names.indexOf(name);
   const place = (shown: string) => framePlace(found, shown, rank);
-  const word = time === "host" ? "Host" : "Device";
-  return (
+    return (
     <>
       {chosen >= 0 ? (
         <>
-          <p><a href={href("flame", { rank, tab: time })}>All stacks</a></p>
-          <h2>{visible(name ?? "")}<span class="aside">what it calls</span></h2>
-          <FlameGraph key={`down ${name}`} frames={callees(found, chosen)} title={`${word} time of what it calls`} place={place} />
-          <h2>{visible(name ?? "")}<span class="aside">who calls it, innermost first</span></h2>
-          <FlameGraph key={`up ${name}`} frames={callers(found, chosen)} title={`${word} time by its callers`} place={place} />
+          <p><a href={href("flame", { rank, tab: time })}>{t("All stacks")}</a></p>
+          <h2>{visible(name ?? "")}<span class="aside">{t("what it calls")}</span></h2>
+          <FlameGraph key={`down ${name}`} frames={callees(found, chosen)} title={time === "host" ? t("Host time of what it calls") : t("Device time of what it calls")} place={place} />
+          <h2>{visible(name ?? "")}<span class="aside">{t("who calls it, innermost first")}</span></h2>
+          <FlameGraph key={`up ${name}`} frames={callers(found, chosen)} title={time === "host" ? t("Host time by its callers") : t("Device time by its callers")} place={place} />
         </>
       ) : (
         <>
-          {name === null ? null : <p class="aside">{visible(name)} is not among the largest frames.</p>}
-          <label class="picker">
-            Beside each other{" "}
+          {name === null ? null : <p class="aside">{woven("{name} is not among the largest frames.", { name: visible(name) })}</p>}
+          <label class="picker">{t("Beside each other")}{" "}
             <select value={order.value} onChange={(event) => (order.value = event.currentTarget.value as Order)}>
               {Object.entries(ORDERS).filter(([key]) => key !== "time" || found.first_ns).map(([key, words]) => <option value={key}>{words}</option>)}
             </select>
           </label>
-          {order.value === "time" ? <p class="aside">Like stacks are merged: each stands where the first of them was, as wide as all of them together.</p> : null}
-          <FlameGraph frames={found} title={`${word} time by stack`} order={order.value} place={place} />
+          {order.value === "time" ? <p class="aside">{t("Like stacks are merged: each stands where the first of them was, as wide as all of them together.")}</p> : null}
+          <FlameGraph frames={found} title={time === "host" ? t("Host time by stack") : t("Device time by stack")} order={order.value} place={place} />
         </>
       )}
       <DataTable name="frames" table={{ columns: COLUMNS, rows, description: "" }} sort="self_ns" place={(row) => place(String(row[0]))}
-        cell={(column, value, text) => (column.name === "name" ? <a href={href("flame", { rank, tab: time, name: String(value) })} title="What it calls, and who calls it"><Breaking text={text} /></a> : undefined)} />
+        cell={(column, value, text) => (column.name === "name" ? <a href={href("flame", { rank, tab: time, name: String(value) })} title={t("What it calls, and who calls it")}><Breaking text={text} /></a> : undefined)} />
     </>
   );
 }

@@ -9,19 +9,20 @@ import type { Column, Value } from "../data/types";
 import { href } from "../shell/router";
 import { DeviceSummary } from "./DeviceSummary";
 import type { PageProps } from "./registry";
+import { t, woven } from "../language/t";
 
 /** How busy the devices were step by step, and what was sampled of the machine beside the recording. */
 export function Machine({ report, params }: PageProps) {
   const rank = rankOf(report, params);
   return (
     <>
-      <header class="with"><h1>Devices and machine</h1><RankPicker report={report} params={params} /></header>
+      <header class="with"><h1>{t("Devices and machine")}</h1><RankPicker report={report} params={params} /></header>
       <Tabs
         page="machine" params={params}
         tabs={[
-          report.ranks.some((one) => one.device !== null) ? { id: "summary", title: "Devices", show: () => <DeviceSummary report={report} /> } : null,
-          has(report, "device_utilisation") ? { id: "devices", title: "Devices by step", show: () => <><Prose text={report.tables["device_utilisation"]?.description} /><TablePanel name="device_utilisation" where={{ rank }} columns={["device", "step", "total_ns", "kernel_ns", "utilisation", "sm_efficiency", "achieved_occupancy"]} /></> } : null,
-          has(report, "machine_use") ? { id: "samples", title: "Machine", show: () => <MachineUse report={report} most={60} /> } : null,
+          report.ranks.some((one) => one.device !== null) ? { id: "summary", title: t("Devices"), show: () => <DeviceSummary report={report} /> } : null,
+          has(report, "device_utilisation") ? { id: "devices", title: t("Devices by step"), show: () => <><Prose text={report.tables["device_utilisation"]?.description} /><TablePanel name="device_utilisation" where={{ rank }} columns={["device", "step", "total_ns", "kernel_ns", "utilisation", "sm_efficiency", "achieved_occupancy"]} /></> } : null,
+          has(report, "machine_use") ? { id: "samples", title: t("Machine"), show: () => <MachineUse report={report} most={60} /> } : null,
         ]}
       />
     </>
@@ -45,7 +46,7 @@ const ORDER = ["device", "processors", "job", "memory", "disk", "network"];
 export function MachineUse({ report, most }: Pick<PageProps, "report"> & { most: number }) {
   const { table, error } = useTable("machine_use");
   if (error) return <Failure error={error} />;
-  if (!table) return <p class="aside" aria-busy="true">loading samples of the machine</p>;
+  if (!table) return <p class="aside" aria-busy="true">{t("loading samples of the machine")}</p>;
   const at = (name: string) => table.columns.findIndex((column) => column.name === name);
   const [unit, subject] = [at("unit"), at("subject")];
   const place = (row: readonly Value[]) => {
@@ -60,7 +61,7 @@ export function MachineUse({ report, most }: Pick<PageProps, "report"> & { most:
     <>
       <Prose text={report.tables["machine_use"]?.description} />
       <DataTable name="machine_use" table={{ ...table, rows }} columns={[...(several ? ["rank"] : []), "subject", "series", ...VALUES, "count", "profiled"]} cell={write} most={most} />
-      <p class="aside">Over time they are the counters of the <a href={href("timeline")}>timeline</a>.</p>
+      <p class="aside">{woven("Over time they are the counters of the {timeline}.", { timeline: <a href={href("timeline")}>{t("timeline")}</a> })}</p>
     </>
   );
 }

@@ -17,6 +17,7 @@ import { offline } from "../data/client";
 import type { Table, Value } from "../data/types";
 import { moment } from "../timeline/ruler";
 import type { PageProps } from "./registry";
+import { t } from "../language/t";
 
 /** Memory over time, what holds it at its peak, what never returned, and how the allocator's memory is laid out. */
 export function Memory({ report, params }: PageProps) {
@@ -31,21 +32,21 @@ export function Memory({ report, params }: PageProps) {
   };
   return (
     <>
-      <header class="with"><h1>Memory</h1><RankPicker report={report} params={params} /></header>
+      <header class="with"><h1>{t("Memory")}</h1><RankPicker report={report} params={params} /></header>
       <Tabs
         page="memory" params={params}
         tabs={[
-          has(report, "memory_timeline", "allocator_timeline") ? { id: "time", title: "Over time", show: () => <OverTime rank={rank} params={params} tables={["memory_timeline", "allocator_timeline"].filter((name) => has(report, name))} /> } : null,
-          snapshot && has(report, "allocator_timeline") ? { id: "allocations", title: "Allocations", show: () => <Drawn rank={rank} devices={devicesOf(report, rank)} stack={where?.["stack"] ?? null} /> } : null,
-          snapshot ? { id: "segments", title: "Segments", show: () => <LaidOut rank={rank} devices={devicesOf(report, rank)} /> } : null,
-          has(report, "allocator_timeline") && !offline ? { id: "history", title: "State history", show: () => <>{devicesOf(report, rank).map((device) => <StateHistory key={`${rank} ${device}`} rank={rank} device={device} />)}</> } : null,
-          has(report, "memory_peaks", "memory_holders", "memory_peak_stacks") ? { id: "peak", title: "At the peak", show: () => <Peak rank={rank} report={report} /> } : null,
-          view("components", "Components", ["memory_components"]),
-          view("steps", "By step", ["memory_steps"]),
-          view("spikes", "Spikes", ["memory_spikes"], "rise_bytes"),
-          view("kept", "Not returned", ["memory_unreturned"], "bytes"),
-          view("pools", "Fragmentation", ["memory_snapshot", "memory_pools"]),
-          view("churn", "Churn", ["memory_churn", "segment_churn", "cache_flushes", "out_of_memory"]),
+          has(report, "memory_timeline", "allocator_timeline") ? { id: "time", title: t("Over time"), show: () => <OverTime rank={rank} params={params} tables={["memory_timeline", "allocator_timeline"].filter((name) => has(report, name))} /> } : null,
+          snapshot && has(report, "allocator_timeline") ? { id: "allocations", title: t("Allocations"), show: () => <Drawn rank={rank} devices={devicesOf(report, rank)} stack={where?.["stack"] ?? null} /> } : null,
+          snapshot ? { id: "segments", title: t("Segments"), show: () => <LaidOut rank={rank} devices={devicesOf(report, rank)} /> } : null,
+          has(report, "allocator_timeline") && !offline ? { id: "history", title: t("State history"), show: () => <>{devicesOf(report, rank).map((device) => <StateHistory key={`${rank} ${device}`} rank={rank} device={device} />)}</> } : null,
+          has(report, "memory_peaks", "memory_holders", "memory_peak_stacks") ? { id: "peak", title: t("At the peak"), show: () => <Peak rank={rank} report={report} /> } : null,
+          view("components", t("Components"), ["memory_components"]),
+          view("steps", t("By step"), ["memory_steps"]),
+          view("spikes", t("Spikes"), ["memory_spikes"], "rise_bytes"),
+          view("kept", t("Not returned"), ["memory_unreturned"], "bytes"),
+          view("pools", t("Fragmentation"), ["memory_snapshot", "memory_pools"]),
+          view("churn", t("Churn"), ["memory_churn", "segment_churn", "cache_flushes", "out_of_memory"]),
         ]}
       />
     </>
@@ -62,8 +63,8 @@ const COLUMNS: Record<string, readonly string[]> = {
   memory_pools: ["device", "pool", "kind", "stream", "segments", "reserved_bytes", "allocated_bytes", "inactive_bytes", "stranded_bytes", "stranded_share", "largest_free_bytes"],
 };
 const HEADINGS: Record<string, string> = {
-  memory_snapshot: "By device", memory_pools: "By pool", memory_churn: "Allocations and frees", segment_churn: "Segments taken and given back",
-  cache_flushes: "Flushes of the cache", out_of_memory: "Out of memory",
+  memory_snapshot: t("By device"), memory_pools: t("By pool"), memory_churn: t("Allocations and frees"), segment_churn: t("Segments taken and given back"),
+  cache_flushes: t("Flushes of the cache"), out_of_memory: t("Out of memory"),
 };
 
 function devicesOf(report: PageProps["report"], rank: number): number[] {
@@ -71,14 +72,14 @@ function devicesOf(report: PageProps["report"], rank: number): number[] {
   return found.length ? [...new Set(found)] : [0];
 }
 
-const NAMES: Record<string, string> = { allocated_bytes: "allocated", reserved_bytes: "reserved", active_bytes: "active", requested_bytes: "requested" };
+const NAMES: Record<string, string> = { allocated_bytes: t("allocated"), reserved_bytes: t("reserved"), active_bytes: t("active"), requested_bytes: t("requested") };
 
 /** Curves over time; at first at the moment that the address refers to, by rows of a table that have one. */
 function OverTime({ rank, tables, params }: { rank: number; tables: string[]; params: URLSearchParams }) {
   const where = whereOf(params);
   const name = where && params.get("table");
   const { table, error } = useTable(name);
-  if (name && !table && !error) return <p class="aside" aria-busy="true">loading the moment</p>;
+  if (name && !table && !error) return <p class="aside" aria-busy="true">{t("loading the moment")}</p>;
   const ts = Number(params.get("ts") ?? NaN);
   const moment = where && table ? momentOf(table, rank, where) : Number.isFinite(ts) ? { ts, device: undefined } : null;
   return <>{tables.map((name) => <TimeCurves key={name} name={name} rank={rank} moment={moment} />)}</>;
@@ -110,16 +111,16 @@ interface DeviceCurvesProps {
 
 /** The curves of one device, and what was allocated at the chosen point. */
 function DeviceCurves({ rank, device, times, curves, events, when }: DeviceCurvesProps) {
-  const used = curves.find((curve) => curve.label === "allocated")?.values ?? [];
+  const used = curves.find((curve) => curve.label === NAMES["allocated_bytes"])?.values ?? [];
   const peak = used.reduce<number>((most, value, i) => ((value ?? 0) > (used[most] ?? 0) ? i : most), 0);
   const at = useSignal(when === null ? peak : Math.max(0, times.filter((ts) => ts <= when).length - 1));
-  const words = `at ${moment(times[at.value] ?? 0)}${events ? `, after event ${events[at.value]!.toLocaleString("en-US")}` : ""}`;
+  const words = events ? t("at {moment}, after event {event}", { moment: moment(times[at.value] ?? 0), event: events[at.value]!.toLocaleString("en-US") }) : t("at {moment}", { moment: moment(times[at.value] ?? 0) });
   return (
     <>
-      <Curves title={device === null ? "Host memory" : `Memory of device ${device}`} times={times} curves={curves} unit="bytes" chosen={at.value} onChoose={(i) => (at.value = i)} />
+      <Curves title={device === null ? t("Host memory") : t("Memory of device {device}", { device })} times={times} curves={curves} unit="bytes" chosen={at.value} onChoose={(i) => (at.value = i)} />
       {times.length ? (
         <>
-          <Moment label="Moment" value={at.value} low={0} high={times.length - 1} words={words} onChoose={(i) => (at.value = i)} />
+          <Moment label={t("Moment")} value={at.value} low={0} high={times.length - 1} words={words} onChoose={(i) => (at.value = i)} />
           <Live rank={rank} device={device} at={events ? `seq=${events[at.value]}` : `ts=${times[at.value]}`} words={words} used={events ? null : (used[at.value] ?? null)} />
         </>
       ) : null}
@@ -146,8 +147,8 @@ function Peak({ rank, report }: { rank: number; report: PageProps["report"] }) {
   return (
     <>
       {has(report, "memory_peaks") ? <><Prose text={report.tables["memory_peaks"]?.description} /><TablePanel name="memory_peaks" where={{ rank }} columns={COLUMNS["memory_peaks"] ?? []} /></> : null}
-      {has(report, "memory_holders") ? <><h2>What held it</h2><Prose text={report.tables["memory_holders"]?.description} /><TablePanel name="memory_holders" where={{ rank }} sort="bytes" /></> : null}
-      {stacks ? <><h2>By kind, module and call stack</h2><PeakStacks rank={rank} /></> : null}
+      {has(report, "memory_holders") ? <><h2>{t("What held it")}</h2><Prose text={report.tables["memory_holders"]?.description} /><TablePanel name="memory_holders" where={{ rank }} sort="bytes" /></> : null}
+      {stacks ? <><h2>{t("By kind, module and call stack")}</h2><PeakStacks rank={rank} /></> : null}
     </>
   );
 }
@@ -158,8 +159,8 @@ function PeakStacks({ rank }: { rank: number }) {
     <>
       {table ? (
         <div class="beside">
-          <Shares table={table} by="name" value="bytes" where={{ rank, by: "category" }} caption="By category" most={8} />
-          <Shares table={table} by="name" value="bytes" where={{ rank, by: "module" }} caption="By module" most={8} />
+          <Shares table={table} by="name" value="bytes" where={{ rank, by: "category" }} caption={t("By category")} most={8} />
+          <Shares table={table} by="name" value="bytes" where={{ rank, by: "module" }} caption={t("By module")} most={8} />
         </div>
       ) : null}
       <TablePanel name="memory_peak_stacks" where={{ rank }} sort="bytes" columns={["by", "name", "bytes", "share", "count", "largest_bytes", "frames"]} />
@@ -174,7 +175,7 @@ function Drawn({ rank, devices, stack }: { rank: number; devices: number[]; stac
 function DrawnDevice({ rank, device, stack }: { rank: number; device: number; stack: Value }) {
   const { found, error } = useAnswer<Allocations>(`api/snapshot/allocations?rank=${rank}&device=${device}`);
   if (error) return <Failure error={error} />;
-  if (!found) return <p class="aside" aria-busy="true">loading allocations</p>;
+  if (!found) return <p class="aside" aria-busy="true">{t("loading allocations")}</p>;
   return <AllocationChart found={found} rank={rank} device={device} stack={stack} />;
 }
 
@@ -185,6 +186,6 @@ function LaidOut({ rank, devices }: { rank: number; devices: number[] }) {
 function LaidOutDevice({ rank, device }: { rank: number; device: number }) {
   const { found, error } = useAnswer<{ segments: Segment[] }>(`api/snapshot/segments?rank=${rank}&device=${device}`);
   if (error) return <Failure error={error} />;
-  if (!found) return <p class="aside" aria-busy="true">loading segments</p>;
+  if (!found) return <p class="aside" aria-busy="true">{t("loading segments")}</p>;
   return <SegmentChart segments={found.segments} device={device} rank={rank} />;
 }

@@ -8,6 +8,7 @@ import { Go } from "../components/Go";
 import { rowPlace } from "../components/rowPlace";
 import type { Table, Value } from "../data/types";
 import type { PageProps } from "./registry";
+import { t, woven } from "../language/t";
 
 interface Node {
   path: string;
@@ -39,12 +40,12 @@ export function Modules({ report, params }: PageProps) {
   const rank = rankOf(report, params);
   return (
     <>
-      <header class="with"><h1>Modules</h1><RankPicker report={report} params={params} /></header>
+      <header class="with"><h1>{t("Modules")}</h1><RankPicker report={report} params={params} /></header>
       <Tabs
         page="modules" params={params}
         tabs={[
-          { id: "tree", title: "Tree", show: () => <Tree rank={rank} /> },
-          { id: "table", title: "Table", show: () => <TablePanel name="modules" sort="device_ns" where={{ rank }} columns={["path", "kind", "count", "total_ns", "self_ns", "device_ns", "self_device_ns", "backward_ns", "kernels"]} /> },
+          { id: "tree", title: t("Tree"), show: () => <Tree rank={rank} /> },
+          { id: "table", title: t("Table"), show: () => <TablePanel name="modules" sort="device_ns" where={{ rank }} columns={["path", "kind", "count", "total_ns", "self_ns", "device_ns", "self_device_ns", "backward_ns", "kernels"]} /> },
         ]}
       />
     </>
@@ -55,7 +56,7 @@ function Tree({ rank }: { rank: number }) {
   const { table } = useTable("modules");
   const turned = useSignal<ReadonlySet<string>>(new Set());
   const every = useSignal(false);
-  if (!table) return <p class="aside" aria-busy="true">loading modules</p>;
+  if (!table) return <p class="aside" aria-busy="true">{t("loading modules")}</p>;
   const roots = grown(table, rank);
   const device = roots.reduce((sum, node) => sum + node.device, 0);
   const host = roots.reduce((sum, node) => sum + node.total, 0);
@@ -69,13 +70,13 @@ function Tree({ rank }: { rank: number }) {
   const all = listed(roots, open);
   const shown = every.value ? all : all.filter((node) => shareOf(node) >= LITTLE || (device > 0 && node.total >= OF_HOST * host));
   return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="Modules">
+    <div class="scroll" tabIndex={0} role="group" aria-label={t("Modules")}>
       <table class="grid tree">
         <thead>
           <tr>
-            <th scope="col">module</th><th scope="col" class="n">calls</th>
-            <th scope="col" class="n">host</th><th scope="col" class="n">host, self</th>
-            <th scope="col" class="n">device</th><th scope="col" class="n">share</th><td /><th scope="col" class="n">backward</th>
+            <th scope="col">{t("module")}</th><th scope="col" class="n">{t("calls")}</th>
+            <th scope="col" class="n">{t("host")}</th><th scope="col" class="n">{t("host, self")}</th>
+            <th scope="col" class="n">{t("device")}</th><th scope="col" class="n">{t("share")}</th><td /><th scope="col" class="n">{t("backward")}</th>
           </tr>
         </thead>
         <tbody>
@@ -85,7 +86,7 @@ function Tree({ rank }: { rank: number }) {
               <tr>
                 <th scope="row" style={{ paddingLeft: `${0.2 + 1.1 * node.depth}rem` }}>
                   {node.children.length ? (
-                    <button type="button" class="fold" aria-expanded={open(node)} onClick={() => turn(node.path)}>{visible(node.name)}{node.alike > 1 ? <small> {node.alike} alike</small> : null}</button>
+                    <button type="button" class="fold" aria-expanded={open(node)} onClick={() => turn(node.path)}>{visible(node.name)}{node.alike > 1 ? <small>{woven(" {alike} alike", { alike: node.alike })}</small> : null}</button>
                   ) : <span class="leaf">{visible(node.name)}</span>}
                   <Go place={rowPlace(table.columns, node.row, { table: "modules" })} of={visible(node.name)} />
                 </th>
@@ -98,7 +99,7 @@ function Tree({ rank }: { rank: number }) {
           })}
         </tbody>
       </table>
-      {all.length > shown.length || every.value ? <p><button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>{every.value ? "Leave out what takes nearly nothing" : `${all.length - shown.length} that take nearly nothing`}</button></p> : null}
+      {all.length > shown.length || every.value ? <p><button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>{every.value ? t("Leave out what takes nearly nothing") : t("{count} that take nearly nothing", { count: all.length - shown.length })}</button></p> : null}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { getJson, Refused } from "../data/client";
 import type { Column, Table } from "../data/types";
 import { keep } from "../shell/router";
 import type { PageProps } from "./registry";
+import { t } from "../language/t";
 
 const FIRST = "SELECT name, count(*) AS count, sum(dur) AS total_ns\nFROM kernels\nGROUP BY name\nORDER BY total_ns DESC\nLIMIT 20";
 
@@ -33,14 +34,14 @@ export function Query({ params }: PageProps) {
       <h1>SQL</h1>
       <div class="query">
         <div>
-          <label for={id}>One SELECT over the tables of the recording, in DuckDB's dialect; times are ns.</label>
+          <label for={id}>{t("One SELECT over the tables of the recording, in DuckDB's dialect; times are ns.")}</label>
           <textarea id={id} rows={9} spellcheck={false} value={sql.value} onInput={(event) => (sql.value = event.currentTarget.value)}
             onKeyDown={(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(); }} />
-          <p><button type="button" class="main" disabled={running.value} onClick={run}>{running.value ? "Running" : "Run"}</button> <span class="aside">Ctrl+Enter</span></p>
+          <p><button type="button" class="main" disabled={running.value} onClick={run}>{running.value ? t("Running") : t("Run")}</button> <span class="aside">Ctrl+Enter</span></p>
           {error.value ? <Failure error={error.value} /> : null}
           {result.value ? (
             <>
-              <p class="aside">{result.value.seconds.toFixed(2)} s{result.value.more ? `; there are more than these ${result.value.rows.length.toLocaleString("en-US")} rows: stepscope query gives all` : ""}</p>
+              <p class="aside">{result.value.seconds.toFixed(2)} s{result.value.more ? t("; there are more than these {rows} rows: stepscope query gives all", { rows: result.value.rows.length.toLocaleString("en-US") }) : ""}</p>
               <DataTable key={result.value} name="result" table={result.value} />
             </>
           ) : null}
@@ -54,8 +55,8 @@ export function Query({ params }: PageProps) {
 function Schema({ insert }: { insert: (name: string) => void }) {
   const { found } = useAnswer<{ tables: { name: string; description: string; columns: Column[] }[] }>("api/schema");
   return (
-    <aside aria-label="Tables">
-      <h2>Tables</h2>
+    <aside aria-label={t("Tables")}>
+      <h2>{t("Tables")}</h2>
       {found?.tables.map((table) => (
         <details>
           <summary title={table.description}>{table.name}</summary>

@@ -4,6 +4,7 @@ import { Scatter, type Point, type Roof } from "../components/Scatter";
 import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import type { PageProps } from "./registry";
+import { t } from "../language/t";
 
 const COLUMNS = ["flops", "bytes", "intensity", "flop_rate", "efficiency", "bound"];
 
@@ -12,13 +13,13 @@ export function Roofline({ report, params }: PageProps) {
   const rank = rankOf(report, params);
   return (
     <>
-      <header class="with"><h1>Roofline</h1><RankPicker report={report} params={params} /></header>
+      <header class="with"><h1>{t("Roofline")}</h1><RankPicker report={report} params={params} /></header>
       <Tabs
         page="roofline" params={params}
         tabs={[
-          { id: "operators", title: "By operator", show: () => <><Drawn rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", "total_ns", "share", ...COLUMNS]} /></> },
-          has(report, "roofline_shapes") ? { id: "shapes", title: "By input shapes", show: () => <TablePanel name="roofline_shapes" sort="total_ns" where={{ rank }} columns={["name", "shapes", "dtype", "total_ns", ...COLUMNS]} /> } : null,
-          has(report, "mfu") ? { id: "mfu", title: "MFU by step", show: () => <TablePanel name="mfu" where={{ rank }} columns={["device", "step", "total_ns", "flops", "flop_rate", "mfu", "covered", "dtype", "peak"]} /> } : null,
+          { id: "operators", title: t("By operator"), show: () => <><Drawn rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", "total_ns", "share", ...COLUMNS]} /></> },
+          has(report, "roofline_shapes") ? { id: "shapes", title: t("By input shapes"), show: () => <TablePanel name="roofline_shapes" sort="total_ns" where={{ rank }} columns={["name", "shapes", "dtype", "total_ns", ...COLUMNS]} /> } : null,
+          has(report, "mfu") ? { id: "mfu", title: t("MFU by step"), show: () => <TablePanel name="mfu" where={{ rank }} columns={["device", "step", "total_ns", "flops", "flop_rate", "mfu", "covered", "dtype", "peak"]} /> } : null,
         ]}
       />
     </>
@@ -47,5 +48,5 @@ function Drawn({ rank }: { rank: number }) {
     spent.set(String(name), known);
   }
   const roofs = [...spent.values()].sort((a, b) => b.ns - a.ns).map(({ roof }) => roof);
-  return <Scatter title="FLOP/s by intensity; the larger, the more time" points={points} groups={groups} xUnit="FLOP/byte" yUnit="FLOP/s" roofs={roofs} />;
+  return <Scatter title={t("FLOP/s by intensity; the larger, the more time")} points={points} groups={groups} xUnit="FLOP/byte" yUnit="FLOP/s" roofs={roofs} />;
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Picker } from "./Picker";
 import { href, place } from "./router";
 import { dark, switchTheme } from "./theme";
+import { t, told } from "../language/t";
 
 export interface FramedPage<T> {
   /** Its name in the address: `#/overview`. */
@@ -36,15 +37,15 @@ export function Frame<T>({ report, title, version, groups, pages, beside }: Fram
   const Component = current?.component;
   return (
     <div class="shell">
-      <nav aria-label="Pages">
-        <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip to the page</button>
+      <nav aria-label={t("Pages")}>
+        <button type="button" class="skip" onClick={() => main.current?.focus()}>{t("Skip to the page")}</button>
         <a class="brand" href={href(pages[0]?.id ?? "")}>stepscope</a>
         <Picker />
         {groups.map((group) => {
           const mine = pages.filter((page) => page.group === group);
           return mine.length ? (
             <div key={group}>
-              <h2>{group}</h2>
+              <h2>{told(group)}</h2>
               <ul>
                 {mine.map((page) => (
                   <li key={page.id}>
@@ -57,7 +58,7 @@ export function Frame<T>({ report, title, version, groups, pages, beside }: Fram
         })}
         {beside}
         <footer>
-          <button type="button" onClick={switchTheme}>{dark.value ? "Light colours" : "Dark colours"}</button>
+          <button type="button" onClick={switchTheme}>{dark.value ? t("Light colours") : t("Dark colours")}</button>
           <small>stepscope {version}</small>
         </footer>
       </nav>

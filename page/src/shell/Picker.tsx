@@ -1,16 +1,17 @@
 import { choices, choose, type Choice } from "./choices";
+import { t, woven } from "../language/t";
 
 /** Chooses a run, and a worker and a span of it, where one server shows several recordings. */
 export function Picker() {
   const found = choices.value;
   if (found === null) return null;
-  const runs = found.runs.map((run) => ({ ...run, chosen: run.address === found.run, name: run.error ? `${run.name} (can't be read)` : run.name }));
+  const runs = found.runs.map((run) => ({ ...run, chosen: run.address === found.run, name: run.error ? t("{name} (can't be read)", { name: run.name }) : run.name }));
   return (
     <div class="choices">
-      <Select label="Run" offered={runs} />
-      {found.workers.length > 2 ? <Select label="Worker" offered={found.workers} /> : null}
-      {found.spans.length > 1 ? <Select label="Span" offered={found.spans} /> : null}
-      {found.more ? <small>There are more runs than are listed.</small> : null}
+      <Select label={t("Run")} offered={runs} />
+      {found.workers.length > 2 ? <Select label={t("Worker")} offered={found.workers} /> : null}
+      {found.spans.length > 1 ? <Select label={t("Span")} offered={found.spans} /> : null}
+      {found.more ? <small>{t("There are more runs than are listed.")}</small> : null}
     </div>
   );
 }
@@ -21,7 +22,7 @@ function Select({ label, offered }: { label: string; offered: (Choice & { chosen
     <label>
       {label}
       <select value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
-        {chosen ? null : <option value="">choose</option>}
+        {chosen ? null : <option value="">{t("choose")}</option>}
         {offered.map((one) => <option key={one.address} value={one.address}>{one.name}</option>)}
       </select>
     </label>
@@ -33,8 +34,8 @@ export function NoneYet() {
   const found = choices.value;
   return (
     <main class="alone" aria-live="polite">
-      {found === null ? <h1>Looking for recordings</h1> : <h1>No recordings yet</h1>}
-      {found === null ? null : <p>{found.folder ? `Below ${found.folder} there is nothing that stepscope can read.` : "There is no folder of this machine to look in: give TensorBoard one as --logdir."} What is recorded there shows here by itself, for example from <code>torch.profiler.tensorboard_trace_handler</code>.</p>}
+      {found === null ? <h1>{t("Looking for recordings")}</h1> : <h1>{t("No recordings yet")}</h1>}
+      {found === null ? null : <p>{woven("{where} What is recorded there shows here by itself, for example from {code}.", { where: found.folder ? t("Below {folder} there is nothing that stepscope can read.", { folder: found.folder }) : t("There is no folder of this machine to look in: give TensorBoard one as --logdir."), code: <code>torch.profiler.tensorboard_trace_handler</code> })}</p>}
     </main>
   );
 }

@@ -11,6 +11,7 @@ import { unchosen } from "./choices";
 import { Frame } from "./Frame";
 import { NoneYet, Picker } from "./Picker";
 import { href, place } from "./router";
+import { t, woven } from "../language/t";
 
 /** The report, or the comparison, that the server has. */
 export function Shell() {
@@ -39,11 +40,11 @@ function Opened({ report }: { report: Report }) {
 function Early({ progress }: { progress: Progress | null }) {
   return (
     <div class="shell">
-      <nav aria-label="Pages">
+      <nav aria-label={t("Pages")}>
         <a class="brand" href={href("overview")}>stepscope</a>
         <Picker />
-        <p class="aside early">Analysing: {progress?.what ?? "opening"}</p>
-        <progress aria-label="Analysing" max={progress?.total || 1} value={progress ? progress.done : undefined} />
+        <p class="aside early">{woven("Analysing: {what}", { what: progress?.what ?? t("opening") })}</p>
+        <progress aria-label={t("Analysing")} max={progress?.total || 1} value={progress ? progress.done : undefined} />
       </nav>
       <main class="wide"><Timeline params={place.value.params} /></main>
     </div>
@@ -54,10 +55,10 @@ function Making({ progress }: { progress: Progress | null }) {
   return (
     <main class="alone" aria-live="polite">
       <Picker />
-      <h1>Analysing the recording</h1>
-      <progress aria-label="Analysing" max={progress?.total || 1} value={progress ? progress.done : undefined} />
-      <p class="aside">{progress?.what ?? "opening"}</p>
-      <p><a href={href("timeline")}>Look at the timeline meanwhile</a></p>
+      <h1>{t("Analysing the recording")}</h1>
+      <progress aria-label={t("Analysing")} max={progress?.total || 1} value={progress ? progress.done : undefined} />
+      <p class="aside">{progress?.what ?? t("opening")}</p>
+      <p><a href={href("timeline")}>{t("Look at the timeline meanwhile")}</a></p>
     </main>
   );
 }

@@ -5,6 +5,7 @@ import type { Board } from "./board";
 import { fit } from "./canvas";
 import { moment, ruler } from "./ruler";
 import { FONT } from "./scene";
+import { t } from "../language/t";
 
 const HEIGHT = 40;
 /** Height of the bar that shows where the window is in the whole. */
@@ -30,7 +31,7 @@ export function Axis({ board }: { board: Board }) {
       draw(ctx, board, width);
       const rank = board.selected.value?.rank ?? info.ranks[0]?.rank ?? 0;
       write(span.current, duration(view.to - view.from));
-      write(from.current, `from ${moment(Math.round(view.from - (view.zero || board.shiftOf(rank))))}`);
+      write(from.current, t("from {from}", { from: moment(Math.round(view.from - (view.zero || board.shiftOf(rank)))) }));
     };
     board.afterwards.add(axis);
     board.redraw();
@@ -49,7 +50,7 @@ export function Axis({ board }: { board: Board }) {
     <div class="tl-axis">
       <div class="tl-corner">
         <strong ref={span} />
-        <span ref={from} class="aside" title="Start of the window" />
+        <span ref={from} class="aside" title={t("Start of the window")} />
       </div>
       <div>
         <canvas ref={canvas} aria-hidden="true" onPointerDown={bar} onPointerMove={bar} />

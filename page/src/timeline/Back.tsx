@@ -5,6 +5,7 @@ import type { Value } from "../data/types";
 import { href } from "../shell/router";
 import type { Board } from "./board";
 import type { Brief } from "./types";
+import { t } from "../language/t";
 
 /** Tables that an event of a category is summed up in, by its name or by the event itself. */
 const TABLES: Record<string, readonly (readonly [table: string, by: "name" | "event"])[]> = {
@@ -60,12 +61,12 @@ export function Back({ board, rank, start, event, name }: { board: Board; rank: 
     if (event.step !== null) for (const table of ["step_budget", "critical_path"]) candidates.push({ table, where: { rank, step: event.step } });
   }
   const links = useThere(candidates.filter(({ table }) => board.tables.has(table))).map(({ table, where }) => ({ to: href("tables", { table, where: JSON.stringify(where) }), words: table.replaceAll("_", " ") }));
-  if (event && name !== undefined && DEVICE.has(event.category) && board.tables.has("kernels") && !offline) links.unshift({ to: href("kernels", { rank, name }), words: "all its executions" });
-  if (board.tables.has("memory_timeline")) links.push({ to: href("memory", { rank, tab: "time", ts: Math.round(start - board.shiftOf(rank)) }), words: "memory then" });
+  if (event && name !== undefined && DEVICE.has(event.category) && board.tables.has("kernels") && !offline) links.unshift({ to: href("kernels", { rank, name }), words: t("all its executions") });
+  if (board.tables.has("memory_timeline")) links.push({ to: href("memory", { rank, tab: "time", ts: Math.round(start - board.shiftOf(rank)) }), words: t("memory then") });
   if (!links.length) return null;
   return (
     <>
-      <h3>In the tables</h3>
+      <h3>{t("In the tables")}</h3>
       <ul class="tl-links">{links.map((one) => <li><a href={one.to}>{one.words}</a></li>)}</ul>
     </>
   );

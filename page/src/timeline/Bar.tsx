@@ -5,6 +5,7 @@ import { FLOW_KINDS, type Board } from "./board";
 import { Find } from "./Find";
 import { toggled } from "./sets";
 import type { Flows } from "./types";
+import { counted, t, told, woven } from "../language/t";
 
 /** Search, zoom, flows and what is hidden. */
 export function Bar({ board, find, help }: { board: Board; find: RefObject<HTMLInputElement | null>; help: Signal<boolean> }) {
@@ -19,16 +20,16 @@ export function Bar({ board, find, help }: { board: Board; find: RefObject<HTMLI
       <Reading board={board} />
       <span class="grow" />
       {offline ? null : (
-        <button type="button" aria-pressed={board.path.value !== null} title="What set the steps' length, moment by moment" onClick={() => void board.showPath(board.path.value ? null : (board.selected.value?.rank ?? board.range.value?.rank ?? board.info.ranks[0]?.rank ?? 0))}>Critical path</button>
+        <button type="button" aria-pressed={board.path.value !== null} title={t("What set the steps' length, moment by moment")} onClick={() => void board.showPath(board.path.value ? null : (board.selected.value?.rank ?? board.range.value?.rank ?? board.info.ranks[0]?.rank ?? 0))}>{t("Critical path")}</button>
       )}
       <FlowMenu board={board} />
-      {hidden ? <button type="button" onClick={() => board.showAll()}>Show {hidden} hidden</button> : null}
+      {hidden ? <button type="button" onClick={() => board.showAll()}>{woven("Show {hidden} hidden", { hidden })}</button> : null}
       <span class="tl-group">
-        <button type="button" aria-label="Zoom out" onClick={() => zoom(2)}>−</button>
-        <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>+</button>
-        <button type="button" onClick={() => { board.view.set(...board.view.whole()); board.redraw(); }}>Everything</button>
+        <button type="button" aria-label={t("Zoom out")} onClick={() => zoom(2)}>−</button>
+        <button type="button" aria-label={t("Zoom in")} onClick={() => zoom(0.5)}>+</button>
+        <button type="button" onClick={() => { board.view.set(...board.view.whole()); board.redraw(); }}>{t("Everything")}</button>
       </span>
-      <button type="button" aria-expanded={help.value} onClick={() => (help.value = !help.value)}>Keys</button>
+      <button type="button" aria-expanded={help.value} onClick={() => (help.value = !help.value)}>{t("Keys")}</button>
     </div>
   );
 }
@@ -37,7 +38,7 @@ export function Bar({ board, find, help }: { board: Board; find: RefObject<HTMLI
 function Reading({ board }: { board: Board }) {
   void board.moved.value;
   const { missing } = board.store;
-  return missing && !offline ? <span class="aside tl-reading" role="status"><progress aria-label="Reading tracks" /> reading {missing} more {missing === 1 ? "track" : "tracks"}</span> : null;
+  return missing && !offline ? <span class="aside tl-reading" role="status"><progress aria-label={t("Reading tracks")} />{counted(missing, " reading {count} more track", " reading {count} more tracks")}</span> : null;
 }
 
 function FlowMenu({ board }: { board: Board }) {
@@ -53,7 +54,7 @@ function FlowMenu({ board }: { board: Board }) {
     try {
       const found = await getJson<Flows>(`api/timeline/flows?${query}`);
       board.flows.value = found.flows;
-      if (found.count && !found.flows.length) board.error.value = new Refused(`the window has more than ${found.count - 1} flows`, "zoom in until fewer are left");
+      if (found.count && !found.flows.length) board.error.value = new Refused(t("the window has more than {count} flows", { count: found.count - 1 }), t("zoom in until fewer are left"));
       else board.error.value = null;
     } catch (error) {
       board.error.value = error instanceof Refused ? error : new Refused(String(error));
@@ -70,7 +71,7 @@ function FlowMenu({ board }: { board: Board }) {
         event.currentTarget.querySelector("summary")?.focus();
       }}
     >
-      <summary>Flows</summary>
+      <summary>{t("Flows")}</summary>
       <div>
         {FLOW_KINDS.map((kind) => (
           <label>
@@ -82,11 +83,11 @@ function FlowMenu({ board }: { board: Board }) {
                 board.redraw();
               }}
             />
-            {kind}
+            {told(kind)}
           </label>
         ))}
-        <button type="button" aria-pressed={board.allFlows.value} onClick={() => void all()}>All in the window</button>
-        <p class="aside">Otherwise those of the chosen event.</p>
+        <button type="button" aria-pressed={board.allFlows.value} onClick={() => void all()}>{t("All in the window")}</button>
+        <p class="aside">{t("Otherwise those of the chosen event.")}</p>
       </div>
     </details>
   );

@@ -4,14 +4,15 @@ import type { Report } from "../data/types";
 import { EventsPanel } from "./EventsPanel";
 import { FindingPanel, FindingWay } from "./FindingPanel";
 import { RangePanel } from "./RangePanel";
+import { t } from "../language/t";
 
-const TABS = [["finding", "Finding"], ["details", "Event"], ["range", "Range"], ["events", "Events in view"]] as const;
+const TABS = [["finding", t("Finding")], ["details", t("Event")], ["range", t("Range")], ["events", t("Events in view")]] as const;
 
 /** What is chosen, and what is drawn, in words and numbers. */
 export function Bottom({ board, report }: { board: Board; report?: Report | undefined }) {
   const open = board.bottom.value;
   return (
-    <section class={`tl-bottom ${open ? "open" : ""}`} aria-label="Details">
+    <section class={`tl-bottom ${open ? "open" : ""}`} aria-label={t("Details")}>
       <div class="tl-tabs">
         {TABS.filter(([name]) => name !== "finding" || board.places.value.length || board.finding.value !== null).map(([name, title]) => (
           <button type="button" aria-expanded={open === name} aria-controls="tl-panel" onClick={() => (board.bottom.value = open === name ? "" : name)}>{title}</button>
@@ -19,7 +20,7 @@ export function Bottom({ board, report }: { board: Board; report?: Report | unde
         <span class="grow" />
         <FindingWay board={board} report={report} />
       </div>
-      <div id="tl-panel" class="tl-panel" tabIndex={0} role="group" aria-label="Panel" hidden={!open}>
+      <div id="tl-panel" class="tl-panel" tabIndex={0} role="group" aria-label={t("Panel")} hidden={!open}>
         {open === "finding" ? <FindingPanel board={board} report={report} /> : null}
         {open === "details" ? <DetailsPanel board={board} /> : null}
         {open === "range" ? <RangePanel board={board} /> : null}

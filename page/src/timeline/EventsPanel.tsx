@@ -2,16 +2,18 @@ import { DataTable } from "../components/DataTable";
 import type { Column, Value } from "../data/types";
 import type { Board } from "./board";
 import { entriesOf, tilesOf } from "./hit";
+import { t, woven } from "../language/t";
+import { named } from "./naming";
 
 const COLUMNS: Column[] = [
-  { name: "name", type: "string", unit: "", description: "Name of the event, of a run that of its longest event." },
-  { name: "track", type: "string", unit: "", description: "Section and track." },
-  { name: "kind", type: "string", unit: "", description: "Category; of kernels also the class." },
-  { name: "start_ns", type: "int64", unit: "ns", description: "Start on the common time axis." },
-  { name: "duration_ns", type: "int64", unit: "ns", description: "Duration, of a run from its first start to its last end." },
-  { name: "events", type: "int64", unit: "count", description: "1 for an event; of a run how many events are too short to be drawn alone." },
-  { name: "busy_ns", type: "int64", unit: "ns", description: "Sum of durations." },
-  { name: "event", type: "int64", unit: "id", description: "Id of the event; of a run that of its longest event." },
+  { name: "name", type: "string", unit: "", description: t("Name of the event, of a run that of its longest event.") },
+  { name: "track", type: "string", unit: "", description: t("Section and track.") },
+  { name: "kind", type: "string", unit: "", description: t("Category; of kernels also the class.") },
+  { name: "start_ns", type: "int64", unit: "ns", description: t("Start on the common time axis.") },
+  { name: "duration_ns", type: "int64", unit: "ns", description: t("Duration, of a run from its first start to its last end.") },
+  { name: "events", type: "int64", unit: "count", description: t("1 for an event; of a run how many events are too short to be drawn alone.") },
+  { name: "busy_ns", type: "int64", unit: "ns", description: t("Sum of durations.") },
+  { name: "event", type: "int64", unit: "id", description: t("Id of the event; of a run that of its longest event.") },
 ];
 /** Rows beyond these are left out; a narrower window has fewer. */
 const MOST = 2000;
@@ -34,7 +36,7 @@ export function EventsPanel({ board, name = "events in view" }: { board: Board; 
         more++;
         continue;
       }
-      const where = `${info.ranks.length > 1 ? `rank ${track.rank}, ` : ""}${track.section}: ${track.label}`;
+      const where = `${info.ranks.length > 1 ? t("rank {rank}, ", { rank: track.rank }) : ""}${named(track.section)}: ${named(track.label)}`;
       if (track.source !== "steps") ranks.set(rows.length, track.rank);
       rows.push([one.name, where, info.kinds[one.kind] ?? "", one.start, one.span, one.count, one.busy, track.source === "steps" ? null : one.event]);
     }
@@ -42,9 +44,7 @@ export function EventsPanel({ board, name = "events in view" }: { board: Board; 
   const rankOf = new Map(rows.map((row, i) => [row, ranks.get(i)]));
   return (
     <>
-      <p class="aside">
-        What is drawn between {view.from < info.first ? "the start" : "the window's start"} and {view.to > info.last ? "the end" : "its end"}.
-        {more ? ` ${more.toLocaleString("en-US")} further entries are left out: zoom in to see them.` : ""}
+      <p class="aside">{woven("What is drawn between {from} and {to}.{left}", { from: view.from < info.first ? t("the start") : t("the window's start"), to: view.to > info.last ? t("the end") : t("its end"), left: more ? t(" {count} further entries are left out: zoom in to see them.", { count: more.toLocaleString("en-US") }) : "" })}
       </p>
       <DataTable
         name={name}

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { getJson, offline, Refused } from "../data/client";
 import type { Board } from "./board";
 import type { Found } from "./types";
+import { counted, t } from "../language/t";
 
 /** Search of names: events without it are faint, and the next one that has it is chosen. */
 export function Find({ board, input }: { board: Board; input: RefObject<HTMLInputElement | null> }) {
@@ -21,11 +22,11 @@ export function Find({ board, input }: { board: Board; input: RefObject<HTMLInpu
     const query = `text=${encodeURIComponent(text)}&at=${Math.round(at)}&direction=${direction}${from}`;
     try {
       const found = await getJson<Found>(`api/timeline/search?${query}`);
-      const count = `${found.count.toLocaleString("en-US")} ${found.count === 1 ? "event" : "events"}`;
-      said.value = found.found || !found.count ? count : `${count}, none ${direction === "next" ? "later" : "earlier"}`;
+      const count = counted(found.count, "{count} event", "{count} events");
+      said.value = found.found || !found.count ? count : direction === "next" ? t("{count}, none later", { count }) : t("{count}, none earlier", { count });
       if (found.found) await board.choose(found.found.rank, found.found.id, "fit", found.found);
     } catch (error) {
-      said.value = error instanceof Refused ? error.message : "the search failed";
+      said.value = error instanceof Refused ? error.message : t("the search failed");
     }
   };
   return (
@@ -38,11 +39,11 @@ export function Find({ board, input }: { board: Board; input: RefObject<HTMLInpu
       }}
     >
       <label>
-        <span class="hidden">Search names of events</span>
+        <span class="hidden">{t("Search names of events")}</span>
         <input
           ref={input}
           type="search"
-          placeholder="Search names  /"
+          placeholder={t("Search names  /")}
           value={board.search.value}
           onInput={(event) => (board.search.value = event.currentTarget.value)}
           onKeyDown={(event) => {
@@ -55,8 +56,8 @@ export function Find({ board, input }: { board: Board; input: RefObject<HTMLInpu
       </label>
       {offline ? null : (
         <>
-          <button type="button" aria-label="Previous event with this name" disabled={text.length < 2} onClick={() => void go("previous")}>‹</button>
-          <button type="submit" aria-label="Next event with this name" disabled={text.length < 2}>›</button>
+          <button type="button" aria-label={t("Previous event with this name")} disabled={text.length < 2} onClick={() => void go("previous")}>‹</button>
+          <button type="submit" aria-label={t("Next event with this name")} disabled={text.length < 2}>›</button>
         </>
       )}
       <span class="aside" role="status">{said.value}</span>

@@ -2,12 +2,13 @@ import { FindingCard, findingOf } from "../components/FindingCard";
 import type { Finding, ItemBlock, Report } from "../data/types";
 import type { Board } from "./board";
 import { placeWords } from "./places";
+import { counted, t } from "../language/t";
 
 /** The finding whose places are shown: its card. */
 export function FindingPanel({ board, report }: { board: Board; report: Report | undefined }) {
   const chosen = board.finding.value;
   const finding = chosen === null ? undefined : report?.findings[chosen];
-  if (!report || !finding) return <p class="aside">Click a finding above the tracks to see its card here.</p>;
+  if (!report || !finding) return <p class="aside">{t("Click a finding above the tracks to see its card here.")}</p>;
   const item = itemOf(finding, report);
   return item ? <FindingCard key={chosen} item={item} report={report} open /> : <p>{finding.title}: {finding.summary}</p>;
 }
@@ -33,12 +34,12 @@ export function FindingWay({ board, report }: { board: Board; report: Report | u
       {worth ? <span>{worth}</span> : null}
       {mine.length ? (
         <>
-          <button type="button" aria-label="Previous place of the finding" disabled={mine.length < 2} onClick={() => board.nextPlace(-1)}>‹</button>
-          <span role="status">{at < 0 ? `${mine.length} ${mine.length === 1 ? "place" : "places"}` : `place ${at + 1} of ${mine.length}: ${placeWords(mine[at]!)}`}</span>
-          <button type="button" aria-label="Next place of the finding" disabled={mine.length < 2 && at === 0} onClick={() => board.nextPlace(1)}>›</button>
+          <button type="button" aria-label={t("Previous place of the finding")} disabled={mine.length < 2} onClick={() => board.nextPlace(-1)}>‹</button>
+          <span role="status">{at < 0 ? counted(mine.length, "{count} place", "{count} places") : t("place {at} of {count}: {what}", { at: at + 1, count: mine.length, what: placeWords(mine[at]!) })}</span>
+          <button type="button" aria-label={t("Next place of the finding")} disabled={mine.length < 2 && at === 0} onClick={() => board.nextPlace(1)}>›</button>
         </>
       ) : null}
-      <button type="button" onClick={() => board.leaveFinding()}>Close</button>
+      <button type="button" onClick={() => board.leaveFinding()}>{t("Close")}</button>
     </span>
   );
 }

@@ -10,6 +10,7 @@ import { heightOf, laneBox, type Row } from "./rows";
 import { needed, Scene } from "./scene";
 import type { Wanted } from "./store";
 import { Tip } from "./Tip";
+import { t } from "../language/t";
 
 interface StageProps {
   board: Board;
@@ -124,7 +125,7 @@ export function Stage({ board, rows, which, label, tools = true }: StageProps) {
             ref={canvas}
             class="tl-canvas"
             role="img"
-            aria-label={label ?? (which === "pinned" ? "Pinned tracks" : "Tracks over time; the tab Events in view lists what is drawn")}
+            aria-label={label ?? (which === "pinned" ? t("Pinned tracks") : t("Tracks over time; the tab Events in view lists what is drawn"))}
             {...pointers}
             onPointerMove={(event) => {
               pointers.onPointerMove(event);

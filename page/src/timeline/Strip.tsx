@@ -4,6 +4,7 @@ import type { Board } from "./board";
 import { fit } from "./canvas";
 import { placeWords } from "./places";
 import { named, paint } from "./pathTrack";
+import { t } from "../language/t";
 
 const ROW = 17;
 /** Findings that have a row of their own: those that are worth most. */
@@ -60,7 +61,7 @@ export function Strip({ board }: { board: Board }) {
   };
   return (
     <div class="tl-strip" style={{ height: `${height}px` }}>
-      <ul aria-label="Findings in the timeline">
+      <ul aria-label={t("Findings in the timeline")}>
         {rows.map((finding) => (
           <li>
             <button type="button" aria-pressed={finding === chosen} title={board.findingTitle(finding)} onClick={() => board.showFinding(finding)}>
@@ -68,13 +69,13 @@ export function Strip({ board }: { board: Board }) {
             </button>
           </li>
         ))}
-        {path ? <li class="aside">critical path{board.info.ranks.length > 1 ? `, rank ${path.rank}` : ""}</li> : null}
+        {path ? <li class="aside">{board.info.ranks.length > 1 ? t("critical path, rank {rank}", { rank: path.rank }) : t("critical path")}</li> : null}
       </ul>
       <div>
         <canvas
           ref={canvas}
           role="img"
-          aria-label="Places of findings; the panel below leads through them"
+          aria-label={t("Places of findings; the panel below leads through them")}
           onMouseMove={(event) => {
             const { row, time } = at(event);
             const place = near(rows[row], time);

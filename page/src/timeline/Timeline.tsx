@@ -18,6 +18,7 @@ import { Stage } from "./Stage";
 import { Strip } from "./Strip";
 import type { TimelineInfo } from "./types";
 import { first, step } from "./walk";
+import { t } from "../language/t";
 
 /** Kept while other pages are shown, so that coming back finds everything as it was. */
 let kept: Board | null = null;
@@ -47,7 +48,7 @@ export function Timeline({ params, report }: Pick<PageProps, "params"> & { repor
     );
   }, []);
   if (error.value) return <Failure error={error.value} />;
-  if (!board.value) return <p class="aside tl-loading" aria-busy="true">loading the timeline</p>;
+  if (!board.value) return <p class="aside tl-loading" aria-busy="true">{t("loading the timeline")}</p>;
   return <Opened board={board.value} report={report} />;
 }
 
@@ -82,25 +83,25 @@ function Opened({ board, report }: { board: Board; report: PageProps["report"] |
   const chosen = board.selected.value;
   return (
     <div class="tl" data-events={board.info.tracks.length}>
-      <h1 class="hidden">Timeline</h1>
+      <h1 class="hidden">{t("Timeline")}</h1>
       <Bar board={board} find={find} help={help} />
       {board.error.value ? <Failure error={board.error.value} /> : null}
-      <div class="tl-main" ref={main} tabIndex={0} role="group" aria-label="Timeline; press ? for its keys">
+      <div class="tl-main" ref={main} tabIndex={0} role="group" aria-label={t("Timeline; press ? for its keys")}>
         <Axis board={board} />
         <Strip board={board} />
         {pinned.length ? <Stage key="pinned" board={board} rows={pinned} which="pinned" /> : null}
         <Stage key="scrolled" board={board} rows={scrolled} which="scrolled" />
         {help.value ? (
           <div class="tl-help">
-            <h2>Keys and mouse</h2>
+            <h2>{t("Keys and mouse")}</h2>
             <dl>{KEYS.map(([keys, what]) => [<dt>{keys}</dt>, <dd>{what}</dd>])}</dl>
-            <button type="button" onClick={() => (help.value = false)}>Close</button>
+            <button type="button" onClick={() => (help.value = false)}>{t("Close")}</button>
           </div>
         ) : null}
       </div>
       <Bottom board={board} report={report} />
       <p class="hidden" role="status" aria-live="polite">
-        {chosen ? `${chosen.name}, ${chosen.dur === null ? "no duration" : duration(chosen.dur)}, rank ${chosen.rank}, ${chosen.category}` : ""}
+        {chosen ? t("{name}, {duration}, rank {rank}, {category}", { name: chosen.name, duration: chosen.dur === null ? t("no duration") : duration(chosen.dur), rank: chosen.rank, category: chosen.category }) : ""}
       </p>
     </div>
   );

@@ -11,6 +11,7 @@ import { TileStore, type Wanted } from "./store";
 import type { Brief, Details, Flow, Flows, TimelineInfo, TrackInfo } from "./types";
 import { View } from "./view";
 import { toggled } from "./sets";
+import { word, t } from "../language/t";
 
 /** A canvas of the timeline: draws itself, and says which tiles it lacks. */
 export interface Stage {
@@ -19,7 +20,7 @@ export interface Stage {
   show: (key: string, lane: number) => boolean;
 }
 
-export const FLOW_KINDS = ["operator to launch", "launch to device", "forward to backward", "other"] as const;
+export const FLOW_KINDS = [word("operator to launch"), word("launch to device"), word("forward to backward"), word("other")] as const;
 
 /** The devices work in less of the recording than this: then that part is shown at first. */
 const MOSTLY = 0.6;
@@ -210,7 +211,7 @@ export class Board {
       this.redraw();
     } catch (error) {
       if (mine !== this.choices) return;
-      if (offline) [this.bottom.value, this.said.value] = ["details", "This file holds what is drawn of the event and no more; `stepscope view` shows the rest."];
+      if (offline) [this.bottom.value, this.said.value] = ["details", t("This file holds what is drawn of the event and no more; `stepscope view` shows the rest.")];
       else this.error.value = error instanceof Refused ? error : new Refused(String(error));
     }
   }

@@ -1,6 +1,7 @@
 /** Keys of the timeline, as other viewers of traces have them. */
 
 import type { Board } from "./board";
+import { t } from "../language/t";
 
 /** How fast W, S, A and D move, per second: factor of zoom, and share of the window. */
 const ZOOM = 4;
@@ -8,19 +9,19 @@ const PAN = 0.9;
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 export const KEYS: readonly (readonly [string, string])[] = [
-  ["W S, + −, Ctrl + wheel", "zoom in and out at the pointer"],
-  ["A D, Shift + wheel, Shift + drag", "move earlier and later"],
-  ["Enter", "choose the first event in view"],
-  ["← → ↑ ↓", "with an event chosen: the previous, next, outer or inner one; otherwise move"],
-  ["F", "fit the chosen event or range, else everything"],
-  ["0", "everything"],
-  ["drag", "select a range; its budget and tables are below"],
-  ["M", "set or remove a mark at the pointer, or at the chosen event"],
-  ["/", "search names; Enter next, Shift + Enter previous"],
-  ["N, Shift + N", "next and previous place of the finding"],
-  ["P", "pin the chosen event's track, or take it down"],
-  ["Escape", "close a list like this, then clear search, range and event"],
-  ["?", "this list"],
+  ["W S, + −, Ctrl + wheel", t("zoom in and out at the pointer")],
+  [t("A D, Shift + wheel, Shift + drag"), t("move earlier and later")],
+  ["Enter", t("choose the first event in view")],
+  ["← → ↑ ↓", t("with an event chosen: the previous, next, outer or inner one; otherwise move")],
+  ["F", t("fit the chosen event or range, else everything")],
+  ["0", t("everything")],
+  [t("drag"), t("select a range; its budget and tables are below")],
+  ["M", t("set or remove a mark at the pointer, or at the chosen event")],
+  ["/", t("search names; Enter next, Shift + Enter previous")],
+  ["N, Shift + N", t("next and previous place of the finding")],
+  ["P", t("pin the chosen event's track, or take it down")],
+  ["Escape", t("close a list like this, then clear search, range and event")],
+  ["?", t("this list")],
 ];
 
 export interface Actions {

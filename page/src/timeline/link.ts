@@ -3,6 +3,7 @@
 import { getJson, getTable, Refused } from "../data/client";
 import type { Board } from "./board";
 import type { Brief } from "./types";
+import { t } from "../language/t";
 
 type Params = Record<string, string | number | undefined>;
 
@@ -92,7 +93,7 @@ async function stepOf(rank: number, step: number): Promise<[number, number]> {
   const mine = rows.filter((row) => row[at("rank")] === rank && row[at("step")] === step);
   const of = (name: string) => mine.flatMap((row) => (typeof row[at(name)] === "number" ? [row[at(name)] as number] : []));
   const [starts, ends] = [of("start_ns"), of("end_ns")];
-  if (!starts.length || !ends.length) throw new Refused(`rank ${rank} has no step ${step} in its budget`);
+  if (!starts.length || !ends.length) throw new Refused(t("rank {rank} has no step {step} in its budget", { rank, step }));
   return [Math.min(...starts), Math.max(...ends)];
 }
 

@@ -4,6 +4,7 @@ import { duration } from "../components/format";
 import { getJson } from "../data/client";
 import { colour } from "../shell/theme";
 import type { View } from "./view";
+import { t, told } from "../language/t";
 
 export interface PathTrack {
   rank: number;
@@ -45,5 +46,5 @@ export function named(path: PathTrack, time: number): string {
   const i = after(path, time);
   if (!((path.start[i] ?? Infinity) <= time)) return "";
   const [part, detail] = path.labels[path.label[i] as number] ?? ["", null];
-  return `${detail ? `${part}: ${detail}` : part}, ${duration((path.end[i] as number) - (path.start[i] as number))} of the critical path`;
+  return t("{part}, {time} of the critical path", { part: detail ? `${told(part)}: ${told(detail)}` : told(part), time: duration((path.end[i] as number) - (path.start[i] as number)) });
 }

@@ -2,6 +2,7 @@
 
 import { duration } from "../components/format";
 import { getJson } from "../data/client";
+import { t } from "../language/t";
 
 export interface FindingPlace {
   /** Position of the finding in the report. */
@@ -28,15 +29,16 @@ export function getPlaces(): Promise<FindingPlace[]> {
 }
 
 const WORDS: Record<string, string> = {
-  dataloader: "wait for data", sync: "wait for the device", collective: "collective", copy: "copy", set: "memset",
-  gc: "garbage collection", overhead: "work of the profiler", launch: "launch",
+  dataloader: t("wait for data"), sync: t("wait for the device"), collective: t("collective"), copy: t("copy"), set: "memset",
+  gc: t("garbage collection"), overhead: t("work of the profiler"), launch: t("launch"),
 };
 /** Characters of a name in a link. */
 const LONGEST = 48;
 
 /** What is at a place: `wait for data of 3.03 ms in step 2`. */
 export function placeWords({ start, end, step, name, category }: FindingPlace): string {
-  const what = name === null ? "stretch" : ((category && WORDS[category]) ?? (name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name));
-  const lasts = end > start ? ` of ${duration(end - start)}` : "";
-  return `${what}${lasts}${step === null ? "" : ` in step ${step}`}`;
+  const what = name === null ? t("stretch") : ((category && WORDS[category]) ?? (name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name));
+  const length = duration(end - start);
+  if (end <= start) return step === null ? what : t("{what} in step {step}", { what, step });
+  return step === null ? t("{what} of {length}", { what, length }) : t("{what} of {length} in step {step}", { what, length, step });
 }

@@ -1,6 +1,8 @@
 /** Which rows are shown, and where: ranks, sections and tracks, pinned ones first. */
 
 import type { TimelineInfo, TrackInfo } from "./types";
+import { t } from "../language/t";
+import { named } from "./naming";
 
 export const LANE = 17;
 /** Height of a lane of a track that is shown small. */
@@ -39,7 +41,7 @@ export const trackKey = (index: number): string => `t${index}`;
 export function pinnedRows(info: TimelineInfo, choice: Choice, lanesOf: (track: number) => number | undefined): Row[] {
   const rows: Row[] = [];
   for (const track of info.tracks) {
-    if (choice.pinned.has(track.index)) rows.push(trackRow(track, 1, choice, lanesOf, info.ranks.length > 1 ? `rank ${track.rank} · ${track.section} · ` : `${track.section} · `));
+    if (choice.pinned.has(track.index)) rows.push(trackRow(track, 1, choice, lanesOf, info.ranks.length > 1 ? `${t("rank {rank}", { rank: track.rank })} · ${named(track.section)} · ` : `${named(track.section)} · `));
   }
   return placed(rows);
 }
@@ -54,7 +56,7 @@ export function scrolledRows(info: TimelineInfo, choice: Choice, lanesOf: (track
       // The first rank is open; of the others the devices' time says whether they are worth it.
       const open = (rank === info.ranks[0]) !== choice.turned.has(key);
       const time = tracks.find((track) => track.form === "shares") ?? null;
-      const label = `rank ${rank.rank}${rank.host ? ` · ${rank.host}` : ""}`;
+      const label = `${t("rank {rank}", { rank: rank.rank })}${rank.host ? ` · ${rank.host}` : ""}`;
       rows.push({ key, form: "rank", label, track: open ? null : time, level: 1, y: 0, height: open ? HEAD : SUMMARY, open, small: false });
       if (!open) continue;
     }
@@ -67,7 +69,7 @@ export function scrolledRows(info: TimelineInfo, choice: Choice, lanesOf: (track
         const mine = tracks.filter((one) => one.section === section);
         const folded = section === "System" || (section === "Counters" && mine.length > MANY_COUNTERS);
         shown = folded === choice.turned.has(key);
-        const label = `${section} (${mine.length})`;
+        const label = `${named(section)} (${mine.length})`;
         rows.push({ key, form: "section", label, track: null, level: many ? 2 : 1, y: 0, height: HEAD, open: shown, small: false });
       }
       if (shown && !choice.pinned.has(track.index)) rows.push(trackRow(track, many ? 3 : 2, choice, lanesOf, ""));
@@ -81,7 +83,7 @@ export function trackRow(track: TrackInfo, level: number, choice: Choice, lanesO
   const lanes = lanesOf(track.index) ?? 1;
   const small = track.form === "events" && (lanes > MANY_LANES) !== choice.turned.has(key);
   const height = track.form === "events" ? Math.max(lanes * (small ? SMALL : LANE), LANE) + GAP : HEIGHTS[track.form];
-  return { key, form: "track", label: before + track.label, track, level, y: 0, height, open: !small, small };
+  return { key, form: "track", label: before + named(track.label), track, level, y: 0, height, open: !small, small };
 }
 
 /** Rows below each other. */

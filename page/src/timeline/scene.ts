@@ -11,6 +11,7 @@ import type { Brief, Flow, TrackInfo } from "./types";
 import type { View } from "./view";
 import { quantity } from "../components/format";
 import { fitted } from "./text";
+import { t } from "../language/t";
 
 export const FONT = '11px system-ui, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif';
 
@@ -128,7 +129,7 @@ export class Scene {
     if (complete) this.last.set(row.track.index, fresh);
     else if (!fresh.length && !this.last.has(row.track.index)) {
       ctx.fillStyle = palette.soft;
-      ctx.fillText("loading", 6, row.y + row.height / 2);
+      ctx.fillText(t("loading"), 6, row.y + row.height / 2);
     }
     ctx.restore();
   }

@@ -63,7 +63,8 @@ def head(report: Contents) -> dict[str, Any]:
 
 
 def page_of(shown: Outline) -> dict[str, Any]:
-    """An outline as JSON values, in the language that is spoken."""
+    """An outline as JSON values, in the language that is spoken; a section's `name` is its title in English."""
+    names = [str(section.title) for section in shown.sections]
     shown = shown.told()
     return {
         "title": shown.title,
@@ -71,10 +72,11 @@ def page_of(shown: Outline) -> dict[str, Any]:
         "figures": [asdict(figure) for figure in shown.figures],
         "sections": [
             {
+                "name": name,
                 "title": section.title,
                 "aside": section.aside,
                 "blocks": [{"kind": type(block).__name__.lower(), **asdict(block)} for block in section.blocks],
             }
-            for section in shown.sections
+            for name, section in zip(names, shown.sections, strict=True)
         ],
     }
