@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.ingest import Options, open_trace
+from stepscope.language import speaking
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.reports.build import ReportOptions, build_report
@@ -207,3 +208,17 @@ def test_a_store_that_can_not_be_written_keeps_nothing(
     (trace.folders[0] / FOLDER).write_text("in the way")
     keep(trace, report)
     assert KeptReport(trace, OPTIONS).load() is None
+
+
+def test_each_language_has_its_own(trace: Trace, report: Report) -> None:
+    made = keep(trace, report)
+    with speaking("zh"):
+        assert KeptReport(trace, OPTIONS).load() is None
+        chinese = keep(trace, report)
+        known = KeptReport(trace, OPTIONS).load()
+        assert known is not None
+        assert known.head() == chinese.head() != made.head()
+    known = KeptReport(trace, OPTIONS).load()
+    assert known is not None
+    assert known.head() == made.head()
+    assert "数据完整性" in [one["title"] for one in json.loads(chinese.head())["page"]["sections"]]

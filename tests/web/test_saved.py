@@ -13,6 +13,7 @@ import pytest
 
 import browser
 from report_support import HOSTILE
+from stepscope.language import speaking
 from stepscope.model.trace import Trace
 from stepscope.reports.build import build_report
 from stepscope.reports.report import Report
@@ -112,3 +113,15 @@ def test_hostile_names_stay_text(chromium: browser.Browser, tmp_path: Path) -> N
     assert page.run("document.title").startswith("Kernels")
     assert page.complaints() == []
     page.close()
+
+
+def test_a_file_in_chinese_holds_its_catalogue(demo: tuple[Report, Trace], text: str) -> None:
+    with speaking("zh"):
+        chinese = saved.document(*demo)
+    assert '<html lang="zh-Hans">' in chinese
+    [policy] = re.findall('http-equiv="Content-Security-Policy" content="([^"]*)"', chinese)
+    scripts = re.findall("<script>(.*?)</script>", chinese, re.DOTALL)
+    assert [one.startswith("globalThis.stepscopeTexts=") for one in scripts] == [True, False]
+    assert all(hashed(one) in policy for one in scripts)
+    assert data(chinese)["api/report"]["findings"][0]["title"] == "step 等待数据"
+    assert "stepscopeTexts={" not in text

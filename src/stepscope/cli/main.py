@@ -124,7 +124,7 @@ def run(arguments: Sequence[str], *, debug: bool = False) -> int:
     speak(of_locale(os.environ))
     try:
         language, arguments = take_language(arguments, _WITH_PROGRAM)
-        speak(language or of_locale(os.environ))
+        speak(language or of_locale(os.environ), asked=bool(language))
         app = app_of(arguments[0] if arguments and arguments[0] in COMMANDS else None)
         status = app(arguments, standalone_mode=False, obj=debug)
         sys.stdout.flush()

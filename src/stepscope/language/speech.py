@@ -16,13 +16,23 @@ LANGUAGES: Final = ("en", "zh")
 #: Variables that name the locale for messages, the first that is set decides (POSIX, "Locale", LC_MESSAGES).
 _VARIABLES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
 _PROCESS: Final = ["en"]
+_ASKED: Final = [False]
+#: Locales of no language (POSIX, "Locale").
+_NONE: Final = ("", "c", "posix")
 _HERE: Final[ContextVar[str | None]] = ContextVar("language", default=None)
 
 
 def of_locale(environ: Mapping[str, str]) -> str:
     """The language of a locale such as `zh_CN.UTF-8`; English where there is no other."""
+    return named_by_locale(environ) or "en"
+
+
+def named_by_locale(environ: Mapping[str, str]) -> str | None:
+    """The same; English where the locale names a language that is not one of `LANGUAGES`, None where it names none."""
     locale = next((environ[name] for name in _VARIABLES if environ.get(name)), "")
     language = locale.partition("_")[0].partition(".")[0].partition("@")[0].lower()
+    if language in _NONE:
+        return None
     return language if language in LANGUAGES else "en"
 
 
@@ -31,9 +41,19 @@ def spoken() -> str:
     return _HERE.get() or _PROCESS[0]
 
 
-def speak(language: str) -> None:
-    """Speak a language in this process from now on."""
-    _PROCESS[0] = language
+def speak(language: str, asked: bool = False) -> None:
+    """Speak a language in this process from now on.
+
+    Args:
+        language: One of `LANGUAGES`.
+        asked: Whether it was asked for by its name, so that nothing else decides.
+    """
+    _PROCESS[0], _ASKED[0] = language, asked
+
+
+def asked() -> bool:
+    """Whether the language of this process was asked for."""
+    return _ASKED[0]
 
 
 @contextmanager

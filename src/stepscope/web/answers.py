@@ -12,10 +12,12 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from stepscope.language import said, told
 from stepscope.model.errors import StepscopeError
 from stepscope.model.schema import Column
 from stepscope.web.asked import BadRequestError, BusyError
 from stepscope.web.making import Progress
+from stepscope.web.speaking import in_words
 
 JSON: Final = "application/json"
 #: A browser may keep what it has, and asks each time whether it is still right.
@@ -33,7 +35,8 @@ def json_answer(request: Request, values: Any, status: int = 200) -> Response:
 
 
 def encoded(values: Any) -> bytes:
-    """Values as JSON; infinities and NaN, which JSON does not know, as null."""
+    """Values as JSON, texts in the language that is spoken; infinities and NaN, which JSON does not know, as null."""
+    values = in_words(values)
     try:
         body = json.dumps(values, separators=(",", ":"), allow_nan=False, default=str)
     except ValueError:
@@ -59,12 +62,13 @@ def failed(_: Request, error: Exception) -> Response:
     """An error that is meant for users, as its sentence."""
     assert isinstance(error, StepscopeError)
     status = 400 if isinstance(error, BadRequestError) else 503 if isinstance(error, BusyError) else 422
-    return JSONResponse({"error": error.message, "hint": error.hint}, status)
+    return JSONResponse({"error": told(error.message), "hint": told(error.hint)}, status)
 
 
 def unexpected(_: Request, error: Exception) -> Response:
     """An error that is a defect of this program: its kind, and no more."""
-    return JSONResponse({"error": f"an unexpected error occurred ({type(error).__name__})", "hint": ""}, 500)
+    text = said("an unexpected error occurred ({kind})", kind=type(error).__name__)
+    return JSONResponse({"error": told(text), "hint": ""}, 500)
 
 
 def _finite(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from stepscope.language import speaking, spoken
 from stepscope.model.errors import StepscopeError
 from stepscope.web.answers import failed, unexpected
 from stepscope.web.routes import (
@@ -24,6 +25,7 @@ from stepscope.web.routes import (
     whatif,
 )
 from stepscope.web.security import LOCAL, Guard
+from stepscope.web.speaking import Speaking
 from stepscope.web.viewing import Viewing
 
 if TYPE_CHECKING:
@@ -53,8 +55,10 @@ def create_app(
         ancestors: Origins whose pages may show this one in a frame.
     """
     viewing = Viewing(trace, options)
-    viewing.start()
-    return Guard(application(viewing), token, hosts, ancestors)
+    app = Speaking(Guard(application(viewing), token, hosts, ancestors))
+    with speaking(app.settled or spoken()):
+        viewing.start()
+    return app
 
 
 def application(viewing: Viewing) -> Starlette:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any, Final
 
+from stepscope.language import spoken
 from stepscope.reports import html
 from stepscope.web.answering import answers_of
-from stepscope.web.routes.bundle import asset
+from stepscope.web.routes.bundle import CATALOGUES, TAGS, asset
+from stepscope.web.speaking import in_words
 from stepscope.web.viewing import Viewing
 
 #: What a file may have, so that it can be mailed.
@@ -26,7 +28,7 @@ Answer = tuple[str, Any, int]
 
 
 def enclosing(title: str, plain: str, collect: Callable[[int], dict[str, Any]], most: int = MOST_BYTES) -> str:
-    """A whole HTML document of at most `most` bytes.
+    """A whole HTML document of at most `most` bytes, in the language that is spoken.
 
     Args:
         title: Of the document.
@@ -34,16 +36,18 @@ def enclosing(title: str, plain: str, collect: Callable[[int], dict[str, Any]], 
         collect: Answers by address that fit into so many bytes.
         most: Bytes that it may have.
     """
-    script, styles = asset("app.js").decode(), (html.style(), asset("app.css").decode())
-    room = most - _AROUND - sum(len(text.encode()) for text in (plain, script, *styles))
-    data = json.dumps(collect(room), separators=(",", ":")).replace("<", "\\u003c")
+    language, styles = spoken(), (html.style(), asset("app.css").decode())
+    names = [CATALOGUES[language]] if language in CATALOGUES else []
+    scripts = [asset(name).decode() for name in (*names, "app.js")]
+    room = most - _AROUND - sum(len(text.encode()) for text in (plain, *scripts, *styles))
+    data = json.dumps(in_words(collect(room)), separators=(",", ":")).replace("<", "\\u003c")
     policy = (
-        f"default-src 'none'; style-src {' '.join(map(_hash, styles))}; script-src {_hash(script)}; "
+        f"default-src 'none'; style-src {' '.join(map(_hash, styles))}; script-src {' '.join(map(_hash, scripts))}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     return "".join(
         (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<!doctype html>\n<html lang="{TAGS[language]}">\n<head>\n<meta charset="utf-8">\n',
             f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="referrer" content="no-referrer">\n',
@@ -51,7 +55,8 @@ def enclosing(title: str, plain: str, collect: Callable[[int], dict[str, Any]], 
             *(f"<style>{style}</style>\n" for style in styles),
             f'</head>\n<body>\n<div id="page">{plain}</div>\n',
             f'<script type="application/json" id="stepscope-data">{data}</script>\n',
-            f"<script>{script}</script>\n</body>\n</html>\n",
+            *(f"<script>{script}</script>\n" for script in scripts),
+            "</body>\n</html>\n",
         )
     )
 

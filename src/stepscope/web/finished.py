@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from stepscope.language import speaking, spoken
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.web.answers import encoded
@@ -35,15 +36,18 @@ class Finished:
 
     @classmethod
     def of(cls, report: Report) -> Finished:
-        """The answers about a report, each made when it is asked for."""
+        """The answers about a report, each made when it is asked for, in the language that is spoken now."""
         from stepscope.web.document import head, shown_table  # takes longer to import than a kept report to answer
+
+        language = spoken()
 
         @lru_cache(maxsize=1)
         def first() -> bytes:
             return encoded(head(report))
 
         def answer(name: str) -> bytes:
-            return first() if name == _HEAD else encoded(shown_table(report, name.removeprefix(_TABLE)))
+            with speaking(language):
+                return first() if name == _HEAD else encoded(shown_table(report, name.removeprefix(_TABLE)))
 
         return cls(answer, tuple(report.tables))
 

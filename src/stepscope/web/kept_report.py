@@ -1,4 +1,4 @@
-"""A finished report kept beside the store, for the next start: never that of another recording, version or options."""
+"""A finished report kept beside the store: never that of another recording, version, language or options."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from stepscope import __version__
+from stepscope.language import spoken
 from stepscope.rules import ENTRY_POINTS
 from stepscope.store.stamp import stamp_of
 from stepscope.web.finished import Finished
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from stepscope.reports.selection import ReportOptions
 
 #: Name of the folder within a store. To be raised whenever what is written changes its form.
-FOLDER: Final = "report-1"
+FOLDER: Final = "report-2"
 #: Options that don't change what a report says.
 _ASIDE: Final = frozenset({"progress", "workers"})
 #: Libraries that compute what a report says.
@@ -85,10 +86,10 @@ def _digest(arrays: Mapping[str, Any]) -> bytes:
 
 
 def _key(trace: Trace, options: ReportOptions) -> str:
-    """What a report depends on: the stores and what was said on opening them, the options, and the code."""
+    """What a report depends on: the stores and what was said on opening them, the options, language and code."""
     wanted = [(one.name, getattr(options, one.name)) for one in fields(options) if one.name not in _ASIDE]
     asked = (trace.ranks, trace.stores, trace.job.stores, trace.notes, trace.places, wanted)
-    return f"{__version__} {_code()} {asked!r}"
+    return f"{__version__} {_code()} {spoken()} {asked!r}"
 
 
 @cache

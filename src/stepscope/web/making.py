@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -26,7 +27,7 @@ class Progress:
 
 
 class Making(Generic[T]):
-    """Something that is made when it is first asked for.
+    """Something that is made when it is first asked for, in the language of who asks first.
 
     Args:
         what: What it is called, `the report`.
@@ -47,7 +48,9 @@ class Making(Generic[T]):
         """Begin to make it, unless that has begun."""
         with self._guard:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="stepscope-making", daemon=True)
+                self._thread = threading.Thread(
+                    target=copy_context().run, args=(self._run,), name="stepscope-making", daemon=True
+                )
                 self._thread.start()
 
     def asked(self, patience: float = _PATIENCE_SECONDS) -> T | Progress:

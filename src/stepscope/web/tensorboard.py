@@ -66,6 +66,7 @@ class StepscopePlugin(TBPlugin):  # type: ignore[misc]
         from stepscope.web.runs.opened import OpenedRuns
         from stepscope.web.runs.watching import Watching
         from stepscope.web.security import Guard
+        from stepscope.web.speaking import Speaking
 
         def module(request: Request) -> Response:
             return bytes_answer(request, _SCRIPT, "text/javascript")
@@ -75,7 +76,8 @@ class StepscopePlugin(TBPlugin):  # type: ignore[misc]
         self._watching = Watching(Finder(folder))
         app = runs_application(OpenedRuns(self._watching))
         app.router.routes.insert(0, Route(_MODULE, module))
-        return Guard(app, None, self._hosts, advice="start TensorBoard with --stepscope_allowed_hosts NAME")
+        advice = "start TensorBoard with --stepscope_allowed_hosts NAME"
+        return Speaking(Guard(app, None, self._hosts, advice=advice))
 
 
 class PluginLoader(TBLoader):  # type: ignore[misc]

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stepscope.language import spoken
 from stepscope.reports.selection import ReportOptions
 from stepscope.web.finished import Finished, answers_to_keep
 from stepscope.web.kept_report import KeptReport
@@ -19,7 +20,7 @@ __all__ = ["Progress", "Viewing"]
 
 
 class Viewing:
-    """An open trace and its report.
+    """An open trace and its report, which is told in each language that is asked for.
 
     Attributes:
         trace: The trace; several threads may use it.
@@ -31,18 +32,20 @@ class Viewing:
         self.trace = trace
         self.options = options or ReportOptions()
         self.keeping: threading.Thread | None = None
-        self._making: Making[Finished] = Making("the report", self._make)
+        self._guard, self._building = threading.Lock(), threading.Lock()
+        self._report: Report | None = None
+        self._made: dict[str, Making[Finished]] = {}
 
     @classmethod
     def made(cls, trace: Trace, report: Report) -> Viewing:
         """An open trace whose report has been made already."""
         found = cls(trace)
-        found._making = Making("the report", lambda _: Finished.of(report))
+        found._report = report
         return found
 
     def start(self) -> None:
         """Begin to make the report, unless that has begun."""
-        self._making.start()
+        self._making().start()
 
     def report(self) -> Finished | Progress:
         """The report, or how far it is.
@@ -50,7 +53,7 @@ class Viewing:
         Raises:
             StepscopeError: It can't be made.
         """
-        return self._making.asked()
+        return self._making().asked()
 
     def whole_report(self) -> Finished:
         """The report, once it is there.
@@ -58,16 +61,26 @@ class Viewing:
         Raises:
             StepscopeError: It can't be made.
         """
-        return self._making.whole()
+        return self._making().whole()
+
+    def _making(self) -> Making[Finished]:
+        """The report in the language that is spoken."""
+        with self._guard:
+            if (language := spoken()) not in self._made:
+                self._made[language] = Making("the report", self._make)
+            return self._made[language]
 
     def _make(self, note: Note) -> Finished:
         """The report that an earlier process has kept, else a new one."""
         kept = KeptReport(self.trace, self.options)
-        if (known := kept.load()) is not None:
+        if self._report is None and (known := kept.load()) is not None:
             return known
-        from stepscope.reports.build import build_report  # takes longer to import than a kept report to answer
+        with self._building:
+            if self._report is not None:
+                return Finished.of(self._report)
+            from stepscope.reports.build import build_report  # takes longer to import than a kept report to answer
 
-        report = build_report(self.trace, replace(self.options, progress=note))
+            self._report = report = build_report(self.trace, replace(self.options, progress=note))
         made = Finished.of(report)
 
         def keep() -> None:

@@ -20,6 +20,7 @@ from stepscope.web.compared.head import head, shown_table
 from stepscope.web.making import Progress
 from stepscope.web.routes import bundle
 from stepscope.web.security import LOCAL, Guard
+from stepscope.web.speaking import Speaking
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
@@ -44,7 +45,7 @@ def create_app(
     """
     comparing = Comparing(base, new, options)
     comparing.start()
-    return Guard(compared(comparing), token, hosts)
+    return Speaking(Guard(compared(comparing), token, hosts))
 
 
 def compared(comparing: Comparing) -> Starlette:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from stepscope.model.errors import StepscopeError
 from stepscope.web.answers import bytes_answer, failed, json_answer, unexpected
 from stepscope.web.security import LOCAL, Guard
+from stepscope.web.speaking import Speaking
 
 _FILES: Final = {"watched.html": "text/html", "watched.js": "text/javascript", "watched.css": "text/css"}
 
@@ -40,7 +41,7 @@ def create_app(now: Callable[[], dict[str, Any]], token: str | None, hosts: Sequ
         ],
         exception_handlers={StepscopeError: failed, Exception: unexpected},
     )
-    return Guard(app, token, hosts)
+    return Speaking(Guard(app, token, hosts))
 
 
 def _file(name: str, request: Request) -> Response:
