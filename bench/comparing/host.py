@@ -86,11 +86,11 @@ def synchronisation(trace: PlantedTrace, size: float = 1.0) -> Truth:
     trace.insert(inserts)
     shift, number = 0, 10**8
     for thread, (moment, each) in zip(threads, calls, strict=True):
-        pieces = -(-each // _WAIT)
-        length = each // pieces
-        for piece in range(pieces):
+        waits = -(-each // _WAIT)
+        length = each // waits
+        for i in range(waits):
             number += 1
-            start = moment + shift + piece * length + length // 16
+            start = moment + shift + i * length + length // 16
             name = trace.called("cudaDeviceSynchronize")
             trace.add(thread, name, start, length - length // 8, args={"correlation": number})
         shift += each
