@@ -10,7 +10,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 SOURCE: Final = ROOT / "src" / "stepscope"
 CATALOGUES: Final = SOURCE / "language"
 
-#: Catalogues and the files and folders of the package whose texts they have.
+#: Catalogues and the files and folders of the package whose texts they have; `translation.tables` has those of tables.
 ROOMS: Final = {
     "rules": ("rules",),
     "signals": ("signals",),
@@ -27,10 +27,11 @@ ROOMS: Final = {
     "comparison": ("comparison", "cluster", "jobs"),
     "guide": ("guide",),
     "web": ("web", "agents", "demo"),
+    "tables": (),
 }
 #: Rooms of which every text is translated; those that are not are being worked on.
 DONE: Final[tuple[str, ...]] = (
-    "rules", "signals", "model", "readers", "ingest", "reports", "cli", "guide",
+    "rules", "signals", "model", "readers", "ingest", "reports", "cli", "guide", "tables",
 )  # fmt: skip
 
 

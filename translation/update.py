@@ -12,8 +12,10 @@ from babel.messages.pofile import read_po, write_po
 
 from translation import page
 from translation.rooms import CATALOGUES, ROOMS, ROOT, files
+from translation.tables import descriptions
 
 LANGUAGES: Final = ("zh",)
+_SCHEMAS: Final = "src/stepscope/model/schema.py"
 _METHOD: Final = "translation.extract:extract"
 _HEADER: Final = "# {room}: texts of stepscope. Add a translation to each msgstr, and remove `fuzzy` where it is right."
 
@@ -28,6 +30,8 @@ def template(room: str) -> Catalog:
                 place = [] if (message, context) in seen else [(path.relative_to(ROOT).as_posix(), 1)]
                 found.add(message, None, place, context=context)
                 seen.add((message, context))
+    for text in descriptions() if room == "tables" else ():
+        found.add(text, None, [(_SCHEMAS, 1)])
     return found
 
 
