@@ -6,11 +6,13 @@ import ast
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from translation.extract import SHOWN
 from translation.rooms import DONE, files
 
+from stepscope.cli.main import run
 from stepscope.demo import recording
 from stepscope.ingest import Options, open_trace
 from stepscope.language import speaking
@@ -18,12 +20,13 @@ from stepscope.reports import html, markdown, terminal
 from stepscope.reports.build import build_report
 from stepscope.reports.report import Report
 from stepscope.reports.selection import ReportOptions
+from stepscope.simulate import SimJob, simulate
 
 #: Four words of English in a row are no name.
 _ENGLISH = re.compile(r"(?<![\w.:/\-`])[A-Za-z]?[a-z]+(?:,? [a-z]+){3}")
 
 #: Pages that are translated with the room of what they show.
-_APART = {"compared": "comparison", "swept": "comparison", "planned": "planning"}
+_APART = {"planned": "planning"}
 
 
 def formatted(room: str) -> Iterator[str]:
@@ -66,6 +69,31 @@ def test_a_report_in_chinese_has_no_english_but_names(report: Report) -> None:
     assert "step 等待数据" in texts[0]
     assert "诊断结论" in texts[1]
     assert "诊断结论" in texts[2]
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    """Two recordings of a job, of which the second waits for data and reads values from the device."""
+    folder = tmp_path_factory.mktemp("jobs")
+    simulate(SimJob(ranks=2), folder / "base")
+    simulate(SimJob(ranks=2), folder / "new", faults=("slow-loader", "item-sync"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEPSCOPE_CACHE", str(folder / "cache"))
+        yield folder / "base", folder / "new"
+
+
+@pytest.mark.parametrize("third", [False, True])
+def test_comparisons_in_chinese_have_no_english_but_names(
+    jobs: tuple[Path, Path], third: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    levels = () if third else ("--level", "overall,operators,communication,memory,kernels,api")
+    arguments = ["compare", *map(str, jobs), *([str(jobs[0])] * third), *levels]
+    assert run(["--lang", "zh", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert _ENGLISH.findall(out.replace(str(jobs[0].parent), "")) == []
+    assert "可以比较吗" in out
+    assert run(arguments) == 0
+    assert not re.search("[\u4e00-\u9fff]", capsys.readouterr().out)
 
 
 def test_the_same_report_is_english_where_nobody_asks(report: Report) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.cluster.job import JobParts
+from stepscope.language import said
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +102,13 @@ def unknown_groups(job: JobParts) -> list[str]:
     """Stated groups whose recorded name is that of no group, and stated ranks that the job does not have."""
     names = {name for name, _ in job.groups} | {name for called in job.called.values() for name in called}
     size = max((recording.world_size or 0 for recording in job.recordings.values()), default=0)
-    return [
-        f"group {one.group}" for one in job.given if one.group and not one.ranks and one.group not in names
-    ] + [
-        f"rank {rank}" for one in job.given for rank in one.ranks if size and rank >= size
-    ]  # fmt: skip
+    groups = [
+        said("group {group}", group=one.group)
+        for one in job.given
+        if one.group and not one.ranks and one.group not in names
+    ]
+    ranks = (rank for one in job.given for rank in one.ranks if size and rank >= size)
+    return [*groups, *(said("rank {rank}", rank=rank) for rank in ranks)]
 
 
 def _most_common(steps: Iterable[frozenset[int]]) -> frozenset[int]:

@@ -13,6 +13,7 @@ from stepscope.comparison.noise.ratio import CONFIDENCE
 from stepscope.comparison.side import side_of
 from stepscope.comparison.summary import SideSummary, summary_of
 from stepscope.comparison.verdict import StepTimes, step_times
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 
@@ -75,18 +76,18 @@ def read_baseline(path: Path) -> SideSummary:
     Raises:
         UserError: It can't be read, or is none.
     """
-    hint = "write one with `stepscope baseline save`"
+    hint = said("write one with `stepscope baseline save`")
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise UserError(f"{path} is no baseline", hint=hint)
+            raise UserError(said("{path} is no baseline", path=path), hint=hint)
         value = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-            raise UserError(f"{path} is no baseline", hint=hint)
+            raise UserError(said("{path} is no baseline", path=path), hint=hint)
         return SideSummary.from_json(value)
     except OSError as error:
-        raise UserError(f"{path} can't be read ({error.strerror})", hint=hint) from error
+        raise UserError(said("{path} can't be read ({reason})", path=path, reason=error.strerror), hint=hint) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UserError(f"{path} is no baseline", hint=hint) from error
+        raise UserError(said("{path} is no baseline", path=path), hint=hint) from error
 
 
 def against(base: SideSummary, new: SideSummary, confidence: float = CONFIDENCE) -> BaselineComparison:

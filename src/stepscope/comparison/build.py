@@ -21,6 +21,7 @@ from stepscope.comparison.result import Comparison
 from stepscope.comparison.side import ComparedSide, chosen_rank, side_of
 from stepscope.comparison.summary import summary_of
 from stepscope.comparison.verdict import step_times
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
@@ -71,7 +72,8 @@ def confidence_of(wanted: float | None) -> float:
     if wanted is None:
         return CONFIDENCE
     if not 0.5 < wanted < 1:
-        raise UserError(f"no interval has a confidence of {wanted:g}", hint="give one between 0.5 and 1, such as 0.95")
+        message = said("no interval has a confidence of {wanted:g}", wanted=wanted)
+        raise UserError(message, hint="give one between 0.5 and 1, such as 0.95")
     return wanted
 
 
@@ -83,10 +85,10 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     """
     options = options or CompareOptions()
     note = options.progress
-    note("steps", 0, _PARTS)
+    note(said("steps"), 0, _PARTS)
     sides = _sides(base, new, options)
     wanted = tables_of_levels(options.levels, options.details)
-    note("what differs", 1, _PARTS)
+    note(said("what differs"), 1, _PARTS)
     # Causes are looked for in tables of all levels, or of those that are asked for alone.
     behind = CAUSE_TABLES & tables_of_levels(options.levels, details=True)
     unseen = unseen_tables(options.levels) if options.pages else frozenset()
@@ -99,9 +101,9 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     )
     found = [SideFindings(), SideFindings()]
     for i, side in enumerate(sides if options.findings else ()):
-        note(f"findings of the {('base', 'new side')[i]}", 2 + i, _PARTS)
+        note((said("findings of the base"), said("findings of the new side"))[i], 2 + i, _PARTS)
         found[i] = findings_of(side)
-    note("the verdict", _PARTS - 1, _PARTS)
+    note(said("the verdict"), _PARTS - 1, _PARTS)
     base_summary, new_summary = (summary_of(side) for side in sides)
     timed = step_times(base_summary, new_summary, options.confidence)
     different = () if same_recording(*sides) else differences(
@@ -130,8 +132,8 @@ def refuse_itself(base: Trace, new: Trace, options: CompareOptions) -> None:
     """
     first, second = _sides(base, new, options)
     if same_recording(first, second) and first.steps == second.steps:
-        hint = "say what the other side is: --rank, --step, --run or --span"
-        raise UserError(f"both sides are rank {first.rank} of one recording, in the same steps", hint=hint)
+        message = said("both sides are rank {rank} of one recording, in the same steps", rank=first.rank)
+        raise UserError(message, hint="say what the other side is: --rank, --step, --run or --span")
 
 
 def _sides(base: Trace, new: Trace, options: CompareOptions) -> tuple[ComparedSide, ComparedSide]:
@@ -150,7 +152,8 @@ def _rank(trace: Trace, *wanted: int | None) -> int:
     """
     rank = next(one for one in wanted if one is not None)
     if rank not in trace.ranks:
-        raise UserError(f"the input has no rank {rank}", hint="it has " + ", ".join(map(str, trace.ranks[:12])))
+        hint = said("it has {ranks}", ranks=", ".join(map(str, trace.ranks[:12])))
+        raise UserError(said("the input has no rank {rank}", rank=rank), hint=hint)
     return rank
 
 

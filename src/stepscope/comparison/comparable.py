@@ -11,6 +11,7 @@ from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.analyses.steps.throughput import throughput
 from stepscope.comparison.model_shape import UNKNOWN, model_shape
 from stepscope.comparison.side import ComparedSide
+from stepscope.language import listing, pattern, recalled, said
 from stepscope.model.amounts import plural
 from stepscope.model.errors import MissingInputError
 
@@ -38,33 +39,38 @@ class RecordedDifference:
 
 #: What recordings are held against each other by, in the order of pages: what a difference makes doubtful, and how.
 _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
-    "health": ("a damaged recording lacks events: its sums are lower bounds", "warning"),
-    "what was run": ("the sides may do different work", "warning"),
-    "timed": ("times of steps and of whole recordings do not compare", "warning"),
-    "batch": ("a step does another amount of work: compare the time per item as well", "warning"),
-    "model shape": ("layers are of another size or number, and do another amount of work", "warning"),
-    "world size": ("communication and a rank's share differ", "warning"),
-    "recorded: input shapes": ("", "warning"),
-    "recorded: call stacks": ("", "warning"),
-    "recorded: memory": ("", "warning"),
-    "recorded: Python calls": ("", "warning"),
-    "steps": ("the side with fewer tells less about its noise", "info"),
-    "data type": ("kernels compute with another precision", "info"),
-    "devices": ("faster or slower is about program and device together", "info"),
-    "ranks recorded": ("the tables of one rank of each are compared; section Ranks has all", "info"),
-    "rank": ("ranks may have different work", "info"),
-    "versions": ("libraries may run other kernels, and their calls take another time", "info"),
-    "host": ("load and clocks of hosts differ", "info"),
-    "profiler": ("names and what is recorded differ", "info"),
+    said("health"): (said("a damaged recording lacks events: its sums are lower bounds"), "warning"),
+    said("what was run"): (said("the sides may do different work"), "warning"),
+    said("timed"): (said("times of steps and of whole recordings do not compare"), "warning"),
+    said("batch"): (said("a step does another amount of work: compare the time per item as well"), "warning"),
+    said("model shape"): (said("layers are of another size or number, and do another amount of work"), "warning"),
+    said("world size"): (said("communication and a rank's share differ"), "warning"),
+    said("recorded: input shapes"): ("", "warning"),
+    said("recorded: call stacks"): ("", "warning"),
+    said("recorded: memory"): ("", "warning"),
+    said("recorded: Python calls"): ("", "warning"),
+    said("steps"): (said("the side with fewer tells less about its noise"), "info"),
+    said("data type"): (said("kernels compute with another precision"), "info"),
+    said("devices"): (said("faster or slower is about program and device together"), "info"),
+    said("ranks recorded"): (said("the tables of one rank of each are compared; section Ranks has all"), "info"),
+    said("rank"): (said("ranks may have different work"), "info"),
+    said("versions"): (said("libraries may run other kernels, and their calls take another time"), "info"),
+    said("host"): (said("load and clocks of hosts differ"), "info"),
+    said("profiler"): (said("names and what is recorded differ"), "info"),
 }
 #: What of a recording tells whether a model is trained or run; it stands in no page by itself.
 WORK: Final = "kind of work"
 TRAINS: Final = "training"
 RUNS: Final = "running"
-_RECORDING: Final = "recording it takes time on the host: idle and host times of that side are too long"
+_RECORDING: Final = said("recording it takes time on the host: idle and host times of that side are too long")
+#: What recordings may hold beyond each other, and its name by itself.
+RECORDED: Final = {
+    "recorded: input shapes": said("input shapes"), "recorded: call stacks": said("call stacks"),
+    "recorded: memory": said("memory"), "recorded: Python calls": said("Python calls"),
+}  # fmt: skip
 _UNITS: Final = {
-    "step": "steps", "host step": "steps, of the host alone", "window": "no steps: the whole recording",
-    "none": "no steps and no device activity",
+    "step": said("steps"), "host step": said("steps, of the host alone"),
+    "window": said("no steps: the whole recording"), "none": said("no steps and no device activity"),
 }  # fmt: skip
 #: What is not said where one side does not tell it: what `timed` and `recorded` say is enough.
 _ONLY_KNOWN: Final = ("model shape", "steps", "versions")
@@ -73,6 +79,10 @@ _VERSIONS: Final = {
     "cuda_runtime_version": "CUDA runtime", "cuda_driver_version": "CUDA driver", "hip_runtime_version": "HIP runtime",
     "hip_driver_version": "HIP driver", "driver_version": "driver", "torch_npu_version": "torch_npu",
     "cann_version": "CANN",
+}  # fmt: skip
+#: What steps read.
+_ITEMS: Final = {
+    "images": pattern("{number:,.0f} images"), "tokens": pattern("{number:,.0f} tokens"),
 }  # fmt: skip
 #: Share of the operators' names that programs must have in common to be called alike.
 _ALIKE: Final = 0.5
@@ -88,14 +98,14 @@ _OPERATORS: Final = (
     "SELECT DISTINCT n.name FROM spans s JOIN names n USING (name_id) WHERE s.category = 'op' ORDER BY 1"
 )
 _ERRORS: Final = "SELECT DISTINCT message FROM health WHERE severity = 'error' ORDER BY 1"
-_HEALTHY: Final = "no error"
+_HEALTHY: Final = said("no error")
 
 
 def recorded_facts(side: ComparedSide) -> dict[str, str]:
     """What a recording is, in words, by what the pages call it."""
     trace = side.trace
     return {
-        "health": "; ".join(row["message"] for row in trace.rows(_ERRORS)) or _HEALTHY,
+        "health": listing((recalled(row["message"]) for row in trace.rows(_ERRORS)), "; ") or _HEALTHY,
         "what was run": program_words(side) or UNKNOWN,
         WORK: TRAINS if (program := trace.once(program_of)).trains else RUNS if program.infers else UNKNOWN,
         "timed": _UNITS[side.unit],
@@ -108,7 +118,7 @@ def recorded_facts(side: ComparedSide) -> dict[str, str]:
         "recorded: memory": _yes(trace.scalar(_MEMORY)),
         "recorded: Python calls": _yes(trace.once(recorded_events).on_host(("python",))),
         "data type": str(next((row["dtype"] for row in trace.rows(_DTYPES)), UNKNOWN)),
-        "devices": device_names(side) or "none",
+        "devices": device_names(side) or said("none"),
         "ranks recorded": str(side.ranks),
         "rank": str(side.rank),
         "versions": _versions(side.recording.attributes),
@@ -137,15 +147,18 @@ def differences(
     common, either = len(operators[0] & operators[1]), len(operators[0] | operators[1])
     if all(operators) and common < _ALIKE * either:
         first, second = (plural(len(one), "kind") for one in operators)
-        effect = f"only {common} of {either} are on both sides: the programs have little in common"
-        found.append(RecordedDifference("operators", first, second, effect))
+        effect = said(
+            "only {common} of {either} are on both sides: the programs have little in common",
+            common=common, either=either,
+        )  # fmt: skip
+        found.append(RecordedDifference(said("operators"), first, second, effect))
     return tuple(sorted(found, key=lambda one: one.tone == "info"))
 
 
 def _difference(what: str, base: str, new: str) -> RecordedDifference:
     effect, tone = _EFFECTS[what]
     if UNKNOWN in (base, new):
-        return RecordedDifference(what, base, new, "one side does not tell it, so that it may differ", "info")
+        return RecordedDifference(what, base, new, said("one side does not tell it, so that it may differ"), "info")
     return RecordedDifference(what, base, new, effect or _RECORDING, tone)
 
 
@@ -163,7 +176,9 @@ def program_words(side: ComparedSide) -> str:
 def device_names(side: ComparedSide) -> str:
     """The devices in use; empty if none is known."""
     rows = side.trace.rows(_DEVICES)
-    return ", ".join(f"{row['number']} × {row['name'] or 'unnamed device'}" for row in rows)
+    return listing(
+        said("{number} × {name}", number=row["number"], name=row["name"] or said("unnamed device")) for row in rows
+    )
 
 
 def items_per_step(side: ComparedSide) -> tuple[float, str] | None:
@@ -175,9 +190,15 @@ def items_per_step(side: ComparedSide) -> tuple[float, str] | None:
     return (rows[0]["per_step"], rows[0]["unit"]) if rows and rows[0]["per_step"] else None
 
 
+def items_words(number: float, unit: str) -> str:
+    """So many images, tokens and the like."""
+    patterns = _ITEMS.get(unit)
+    return said(patterns, number=number) if patterns else f"{number:,.0f} {unit}"
+
+
 def _batch(side: ComparedSide) -> str:
     items = items_per_step(side)
-    return UNKNOWN if items is None else f"{items[0]:,.0f} {items[1]} per step"
+    return UNKNOWN if items is None else said("{number} per step", number=items_words(items[0], items[1]))
 
 
 def _model_shape(side: ComparedSide) -> str:
@@ -201,7 +222,7 @@ def _version(value: Any) -> str:
 
 
 def _yes(number: Any) -> str:
-    return "yes" if number else "no"
+    return said("yes") if number else said("no")
 
 
 def _known(value: object) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from stepscope.comparison.metrics import MetricShift, metric_words
+from stepscope.language import listing, said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
@@ -61,14 +62,15 @@ def growth_limit(text: str) -> GrowthLimit:
     """
     found = _GATE.fullmatch(text)
     if found is None:
-        raise UserError(f"{text!r} is no gate", hint="write METRIC>PERCENT%, such as step_time>3%")
+        raise UserError(said("{text!r} is no gate", text=text), hint="write METRIC>PERCENT%, such as step_time>3%")
     if found[1] not in METRICS:
-        raise UserError(f"no metric is called {found[1]!r}", hint=choose(found[1], METRICS))
+        raise UserError(said("no metric is called {metric!r}", metric=found[1]), hint=choose(found[1], METRICS))
     if (found[2] == "<") != (found[1] == _FALLS):
-        hint = (
-            f"write {_FALLS}<PERCENT%, which fails if it falls by more; all others fail if they grow: METRIC>PERCENT%"
-        )
-        raise UserError(f"{text!r} is no gate", hint=hint)
+        hint = said(
+            "write {falls}<PERCENT%, which fails if it falls by more; all others fail if they grow: METRIC>PERCENT%",
+            falls=_FALLS,
+        )  # fmt: skip
+        raise UserError(said("{text!r} is no gate", text=text), hint=hint)
     return GrowthLimit(found[1], float(found[3]) / 100, text)
 
 
@@ -87,10 +89,14 @@ def judge(limits: Sequence[GrowthLimit], metrics: Sequence[MetricShift]) -> tupl
         if limit.metric not in known:
             # A cause of idleness that neither side has is 0 on both.
             if limit.metric.startswith("idle.") and "idle" in known:
-                results.append(GateResult(limit.text, False, f"{limit.metric} is 0 on both sides"))
+                results.append(GateResult(limit.text, False, said("{metric} is 0 on both sides", metric=limit.metric)))
                 continue
-            hint = f"they tell {', '.join(known)}" if known else "they have neither steps nor allocations in common"
-            raise UserError(f"the two recordings do not tell {limit.metric} of both sides", hint=hint)
+            hint = (
+                said("they tell {metrics}", metrics=", ".join(known)) if known
+                else said("they have neither steps nor allocations in common")
+            )  # fmt: skip
+            message = said("the two recordings do not tell {metric} of both sides", metric=limit.metric)
+            raise UserError(message, hint=hint)
         whole = known["step_time"].base if limit.metric == "stalls" and "step_time" in known else None
         found = _judged(limit, known[limit.metric], whole)
         if limit.metric == "step_time" and "stalls" in known:
@@ -105,8 +111,12 @@ def _with_stalls(limit: GrowthLimit, typical: GateResult, step: MetricShift, sta
         return typical
     grown = stalls.diff + (step.diff if step.low > 0 or step.high < 0 else 0)
     failed = grown > limit.limit * step.base
-    said = f"slow steps cost {quantity(stalls.diff, 'ns')} more per step ({percent(stalls.diff / step.base)})"
-    return GateResult(limit.text, failed, f"{typical.message}; {said}{'' if failed else '; kept'}")
+    slow = said(
+        "slow steps cost {cost} more per step ({share})",
+        cost=quantity(stalls.diff, "ns"), share=percent(stalls.diff / step.base),
+    )  # fmt: skip
+    kept = "" if failed else said("kept")
+    return GateResult(limit.text, failed, listing(filter(None, (typical.message, slow, kept)), "; "))
 
 
 def _judged(limit: GrowthLimit, one: MetricShift, whole: float | None = None) -> GateResult:
@@ -116,9 +126,15 @@ def _judged(limit: GrowthLimit, one: MetricShift, whole: float | None = None) ->
     low = min(sign * one.low, sign * one.high)
     grown = sign * one.diff > limit.limit * base
     failed = grown and low > 0
-    growth = percent(one.diff / base) if base else "from nothing"
-    figures = f"{one.name} {metric_words(one.base, one.unit)} → {metric_words(one.new, one.unit)} ({growth}"
+    growth = percent(one.diff / base) if base else said("from nothing")
     if one.method != "exact" and base:
-        figures += f", interval {percent(one.low / base)} to {percent(one.high / base)}"
-    end = "" if failed else "; within the noise" if grown else "; kept"
-    return GateResult(limit.text, failed, f"{figures}){end}")
+        growth = said(
+            "{growth}, interval {low} to {high}", growth=growth, low=percent(one.low / base),
+            high=percent(one.high / base),
+        )  # fmt: skip
+    figures = said(
+        "{name} {base} → {new} ({growth})", name=one.name, base=metric_words(one.base, one.unit),
+        new=metric_words(one.new, one.unit), growth=growth,
+    )  # fmt: skip
+    end = "" if failed else said("within the noise") if grown else said("kept")
+    return GateResult(limit.text, failed, listing(filter(None, (figures, end)), "; "))

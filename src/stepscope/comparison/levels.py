@@ -50,6 +50,7 @@ from stepscope.comparison.parts.tables import (
 from stepscope.comparison.result import UncomparedTable
 from stepscope.comparison.side import ComparedSide
 from stepscope.ingest.inputs import source_of
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.schema import TableSchema
 from stepscope.model.suggest import choose
@@ -70,10 +71,10 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 #: What the lengths of a side are of, as `UNIT_HINT` is about.
 UNIT_WORDS: Final = {
-    "step": "steps", "host step": "steps of the host alone", "window": "a whole recording without steps",
-    "none": "a recording without times",
+    "step": said("steps"), "host step": said("steps of the host alone"),
+    "window": said("a whole recording without steps"), "none": said("a recording without times"),
 }  # fmt: skip
-UNIT_HINT: Final = "record both in the same way, with marked steps and their devices"
+UNIT_HINT: Final = said("record both in the same way, with marked steps and their devices")
 #: Tables of pairs rather than of sums by name.
 DETAILS: Final = ("compute_calls", "compute_modules", "compute_kernels", "kernel_shapes", "memory_calls")
 
@@ -96,7 +97,7 @@ def tables_of_levels(levels: Sequence[str], details: bool) -> frozenset[str]:
     """
     for level in levels:
         if level not in LEVELS:
-            raise UserError(f"there is no level {level!r}", hint=choose(level, LEVELS))
+            raise UserError(said("there is no level {level!r}", level=level), hint=choose(level, LEVELS))
     wanted = {name for level in (levels or LEVELS) for name in LEVELS[level]} | {STEP_PARTS.name}
     return frozenset(wanted if details else wanted - set(DETAILS))
 
@@ -169,9 +170,10 @@ def _comparable_units(sides: Sides, wanted: frozenset[str]) -> tuple[frozenset[s
         kept |= {API.name, RUNTIME_CALLS.name, MEMORY.name, MEMORY_CALLS.name}
     if units <= {"step", "window"}:
         kept.add(OVERALL.name)
-    said, hint = f"{UNIT_WORDS[sides[0].unit]} can't be held against {UNIT_WORDS[sides[1].unit]}", UNIT_HINT
+    first, second = (UNIT_WORDS[side.unit] for side in sides)
+    message = said("{first} can't be held against {second}", first=first, second=second)
     left = dict.fromkeys(name for level in LEVELS.values() for name in level if name in wanted - kept)
-    return wanted & kept, [UncomparedTable(name, "between", said, hint) for name in left]
+    return wanted & kept, [UncomparedTable(name, "between", message, UNIT_HINT) for name in left]
 
 
 def step_counts(sides: Sides, confidence: float) -> StepCounts:

@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.trace import Trace
 
-UNKNOWN: Final = "unknown"
+UNKNOWN: Final = said("unknown")
 #: Operators on weights: which input is the weight, and how many dimensions it has. A tensor with more is no weight.
 _WEIGHTS: Final = {
     "aten::linear": (1, 2), "aten::conv1d": (1, 3), "aten::conv2d": (1, 4), "aten::conv3d": (1, 5),
@@ -45,7 +46,10 @@ def model_shape(trace: Trace, steps: Sequence[int]) -> str:
     largest = max(weights, key=lambda shape: (_size(shape), shape))
     elements = sum(_size(shape) * number for shape, number in weights.items()) / len(steps)
     size = " x ".join(f"{one:,}" for one in largest)
-    return f"{calls:,.4g} calls on weights of {elements / 1e6:,.4g} M elements, the largest {size}"
+    return said(
+        "{calls:,.4g} calls on weights of {millions:,.4g} M elements, the largest {size}",
+        calls=calls, millions=elements / 1e6, size=size,
+    )  # fmt: skip
 
 
 def _weight(shapes: str, at: int, dimensions: int) -> tuple[int, ...]:

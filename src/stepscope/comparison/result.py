@@ -13,6 +13,7 @@ from stepscope.comparison.metrics import MetricShift
 from stepscope.comparison.parts.amounts import Beside
 from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.showing import Shown
 from stepscope.model.suggest import choose
@@ -82,7 +83,8 @@ class Comparison(Shown):
             UserError: There is no such table.
         """
         if name not in self.tables:
-            raise UserError(f"the comparison has no table called {name!r}", hint=choose(name, self.tables))
+            message = said("the comparison has no table called {name!r}", name=name)
+            raise UserError(message, hint=choose(name, self.tables))
         return self.tables[name]
 
     def to_dict(self) -> dict[str, Any]:

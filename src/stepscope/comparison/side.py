@@ -12,6 +12,7 @@ from stepscope.analyses.communication.decisive_rank import decisive_rank
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.shared.needs import has_device
 from stepscope.analyses.steps.step_budget import step_budget
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.events.steps import Steps
 from stepscope.model.recording import Recording
@@ -65,7 +66,10 @@ def side_of(trace: Trace, rank: int, steps: Sequence[int] = ()) -> ComparedSide:
     known = Steps.of(one)
     for step in steps:
         if step not in known.step:
-            raise UserError(f"rank {rank} has no step {step}", hint=f"it has {_listed(known.step.tolist())}")
+            raise UserError(
+                said("rank {rank} has no step {step}", rank=rank, step=step),
+                hint=said("it has {steps}", steps=_listed(known.step.tolist())),
+            )
     chosen = np.isin(known.step, steps) if steps else known.typical
     if not chosen.any():
         chosen = known.whole if known.whole.any() else np.ones(known.step.size, np.bool_)
@@ -110,5 +114,7 @@ def _devices(trace: Trace, steps: Sequence[int]) -> int:
 
 def _listed(numbers: list[int]) -> str:
     if not numbers:
-        return "none"
-    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 6 else ", ".join(map(str, numbers))
+        return said("none")
+    if len(numbers) > 6:
+        return said("{first} to {last}", first=numbers[0], last=numbers[-1])
+    return ", ".join(map(str, numbers))

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from stepscope.comparison.comparable import RUNS, TRAINS, WORK
+from stepscope.comparison.comparable import RUNS, TRAINS, WORK, items_words
 from stepscope.comparison.noise.rates import rate_ratio
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
 from stepscope.comparison.steps.figures import ItemsBeside, StepsBeside, steps_beside
 from stepscope.comparison.steps.slow import SlowShift, slow_shift
 from stepscope.comparison.steps.words import slow_words
 from stepscope.comparison.summary import SideSummary
+from stepscope.language import listing, pattern, said
 from stepscope.model.amounts import percent, plural
 
 Verdict = Literal["faster", "slower", "same", "inconclusive"]
@@ -122,13 +123,11 @@ def step_times(
         items = _items(base, new)
         steps = steps_beside(base.steps, new.steps, slow_shift(base.steps, new.steps, confidence), confidence, items)
         verdict, reason, every = _with_slow_steps(verdict, reason, interval, steps, margin, confidence)
-        reason += _per_item(items, steps)
+        reason = listing(filter(None, (reason, _per_item(items, steps))), "; ")
     unlike = {base.recorded.get(WORK), new.recorded.get(WORK)} == {TRAINS, RUNS}
     if unlike and verdict in ("faster", "slower"):
-        verdict, reason = (
-            "inconclusive",
-            f"one side trains a model and the other runs one, so neither is faster: {reason}",
-        )
+        verdict = "inconclusive"
+        reason = said("one side trains a model and the other runs one, so neither is faster: {reason}", reason=reason)
     return StepTimes(
         sum(base.lengths) // max(1, len(base.lengths)),
         sum(new.lengths) // max(1, len(new.lengths)),
@@ -159,8 +158,11 @@ def _per_item(items: ItemsBeside | None, steps: StepsBeside) -> str:
     if items is None or items.base == items.new or mean is None or not mean.base or not mean.new:
         return ""
     apart = mean.new / items.new * items.base / mean.base - 1
-    each = f"{percent(abs(apart))} {'less' if apart < 0 else 'more'} time"
-    return f"; a step reads {items.base:,.0f} → {items.new:,.0f} {items.unit}, of which each takes {each}"
+    numbers = said("{base:,.0f} → {new}", base=items.base, new=items_words(items.new, items.unit))
+    share = percent(abs(apart))
+    if apart < 0:
+        return said("a step reads {numbers}, of which each takes {share} less time", numbers=numbers, share=share)
+    return said("a step reads {numbers}, of which each takes {share} more time", numbers=numbers, share=share)
 
 
 def _with_slow_steps(
@@ -186,14 +188,19 @@ def _with_slow_steps(
         found: Verdict = "slower" if usual + lost > 0 else "faster"
         if verdict in (found, "same", "inconclusive") or (usual > 0) != (lost > 0):
             if verdict == found:
-                return verdict, f"{reason}; all steps {_signed(apart)}: {words}", None
-            said = "is within the noise" if not usual else f"takes {_signed(usual)}"
+                return verdict, listing((reason, _all_steps(apart, words)), "; "), None
+            step = said("the usual step takes {share}", share=_signed(usual))
+            step = step if usual else said("the usual step is within the noise")
             every = (round(mean.base), round(mean.new))
-            return found, f"all steps {_signed(apart)}: {words}; the usual step {said}", every
+            return found, listing((_all_steps(apart, words), step), "; "), every
     if verdict in ("same", "inconclusive") and abs(usual) > margin and (apart > 0) == (usual > 0):
-        kind = f"steps are of two kinds, and the faster ones take {_signed(usual)}; {words}"
-        return ("slower" if usual > 0 else "faster"), kind, None
-    return verdict, f"{reason}; {words}", None
+        kind = said("steps are of two kinds, and the faster ones take {share}", share=_signed(usual))
+        return ("slower" if usual > 0 else "faster"), listing((kind, words), "; "), None
+    return verdict, listing((reason, words), "; "), None
+
+
+def _all_steps(apart: float, words: str) -> str:
+    return said("all steps {share}: {words}", share=_signed(apart), words=words)
 
 
 def _recurring(slow: SlowShift) -> bool:
@@ -219,59 +226,81 @@ def _signed(share: float) -> str:
 def _untimed(base: Mapping[str, tuple[int, ...]], new: Mapping[str, tuple[int, ...]]) -> tuple[Verdict, str]:
     """The verdict on recordings without times, such as memory snapshots."""
     if base == new:
-        return "same", "no times are recorded, and all other figures are equal"
+        return "same", said("no times are recorded, and all other figures are equal")
     peaks = [max(side.get("peak_memory", (0,))) for side in (base, new)]
     if not all(peaks) or peaks[0] == peaks[1]:
-        return "inconclusive", "no times are recorded: the sections below compare the rest"
+        return "inconclusive", said("no times are recorded: the sections below compare the rest")
     apart = peaks[1] / peaks[0] - 1
-    larger = f"{percent(abs(apart))} {'larger' if apart > 0 else 'smaller'}"
-    return "inconclusive", f"no times are recorded, so that neither is faster; the peak of memory is {larger}"
+    share = percent(abs(apart))
+    peak = said("the peak of memory is {share} smaller", share=share)
+    if apart > 0:
+        peak = said("the peak of memory is {share} larger", share=share)
+    return "inconclusive", listing((said("no times are recorded, so that neither is faster"), peak), "; ")
 
 
 def _verdict(
     interval: RatioInterval | None, unit: str, margin: float, steps: tuple[int, int], lengths: tuple[int, int]
 ) -> tuple[Verdict, str]:
     if interval is None and unit == "window":
-        return "inconclusive", "no steps are known, and too little repeats on both sides to tell how fast they are"
+        return "inconclusive", said(
+            "no steps are known, and too little repeats on both sides to tell how fast they are"
+        )
     if interval is None:
-        return "inconclusive", "the two sides have no times of the same kind"
+        return "inconclusive", said("the two sides have no times of the same kind")
     if interval.method == "identical" and unit == "window":
-        return "same", "both recordings hold the same calls in the same time"
+        return "same", said("both recordings hold the same calls in the same time")
     if interval.method == "identical":
-        return "same", "the step times of both sides are equal to the nanosecond"
+        return "same", said("the step times of both sides are equal to the nanosecond")
     if interval.method == "rates":
         return _by_rates(interval, margin, lengths)
-    between = f"{interval.confidence:.0%} interval {percent(interval.low - 1)} to {percent(interval.high - 1)}"
-    few = _few(interval, steps)
+    between = said(
+        "{confidence:.0%} interval {low} to {high}", confidence=interval.confidence, low=percent(interval.low - 1),
+        high=percent(interval.high - 1),
+    )  # fmt: skip
+    found, share, text = _judged(interval, margin)
+    reason = said(text, share=percent(share, 0 if found == "same" else 1), between=between)
+    return found, listing(filter(None, (reason, _few(interval, steps))), "; ")
+
+
+def _judged(interval: RatioInterval, margin: float) -> tuple[Verdict, float, str]:
+    """The verdict on steps, the share that it is about, and what is said of it."""
     if interval.high <= 1 + margin and interval.low >= 1 - margin:
-        return "same", f"the step time differs by less than {percent(margin, 0)}: {between}{few}"
+        return "same", margin, pattern("the step time differs by less than {share}: {between}")
     if interval.low > 1 and interval.ratio > 1 + margin:
-        return "slower", f"the step takes {percent(interval.ratio - 1)} more time: {between}{few}"
+        return "slower", interval.ratio - 1, pattern("the step takes {share} more time: {between}")
     if interval.high < 1 and interval.ratio < 1 - margin:
-        return "faster", f"the step takes {percent(1 - interval.ratio)} less time: {between}{few}"
-    return "inconclusive", f"the difference of {percent(interval.ratio - 1)} is within the noise: {between}{few}"
+        return "faster", 1 - interval.ratio, pattern("the step takes {share} less time: {between}")
+    return "inconclusive", interval.ratio - 1, pattern("the difference of {share} is within the noise: {between}")
 
 
 def _by_rates(interval: RatioInterval, margin: float, lengths: tuple[int, int]) -> tuple[Verdict, str]:
     """The verdict on recordings without steps, and how much work the new one holds."""
     done = lengths[1] / lengths[0] / interval.ratio
-    held = f"; the new recording holds {done:.2f} times the base's work, which its parts show as well"
-    between = f"{percent(interval.low - 1)} to {percent(interval.high - 1)}"
-    among = f"{between} for nine of ten calls of kernels, cut repetitions in mind"
-    said = f"no steps are known; the same work takes {percent(abs(interval.ratio - 1))}"
+    held = said("the new recording holds {done:.2f} times the base's work, which its parts show as well", done=done)
+    among = said(
+        "{low} to {high} for nine of ten calls of kernels, cut repetitions in mind", low=percent(interval.low - 1),
+        high=percent(interval.high - 1),
+    )  # fmt: skip
+    verdict: Verdict = "inconclusive"
+    share = percent(abs(interval.ratio - 1))
     if interval.low > 1 and interval.ratio > 1 + margin:
-        return "slower", f"{said} more time: {among}{held}"
-    if interval.high < 1 and interval.ratio < 1 - margin:
-        return "faster", f"{said} less time: {among}{held}"
-    return "inconclusive", f"no steps are known; how often kernels run differs by {among}{held}"
+        verdict, apart = "slower", said("the same work takes {share} more time: {among}", share=share, among=among)
+    elif interval.high < 1 and interval.ratio < 1 - margin:
+        verdict, apart = "faster", said("the same work takes {share} less time: {among}", share=share, among=among)
+    else:
+        apart = said("how often kernels run differs by {among}", among=among)
+    return verdict, listing((said("no steps are known"), apart, held), "; ")
 
 
 def _few(interval: RatioInterval, steps: tuple[int, int]) -> str:
     """What the interval rests on where that is little."""
     if interval.method == "assumed":
-        return f"; with one step on each side the noise is not measured but taken to be {ASSUMED_SPREAD:.0%} of a step"
+        return said(
+            "with one step on each side the noise is not measured but taken to be {share:.0%} of a step",
+            share=ASSUMED_SPREAD,
+        )  # fmt: skip
     if interval.method == "spread":
-        return f"; {plural(steps[0], 'step')} beside {steps[1]}, few for an interval"
+        return said("{steps} beside {others}, few for an interval", steps=plural(steps[0], "step"), others=steps[1])
     return ""
 
 

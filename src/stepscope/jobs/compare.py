@@ -9,6 +9,7 @@ from stepscope.comparison.result import Comparison
 from stepscope.jobs.late import late_words
 from stepscope.jobs.side import compared_job
 from stepscope.jobs.tables import job_tables
+from stepscope.language import listing
 from stepscope.model.trace import Trace
 
 
@@ -25,6 +26,6 @@ def compare_inputs(base: Trace, new: Trace, options: CompareOptions | None = Non
         return found
     jobs = compared_job(base), compared_job(new)
     tables = job_tables(*jobs, options.confidence)
-    per = "" if found.step_time.unit == "window" else " per step"
-    cause = "; ".join(filter(None, (late_words(*jobs, per), found.cause)))
+    late = late_words(*jobs, per_step=found.step_time.unit != "window")
+    cause = listing(filter(None, (late, found.cause)), "; ")
     return replace(found, tables={**found.tables, **tables}, cause=cause)

@@ -9,6 +9,7 @@ from stepscope.cluster.job import JobGroup, JobParts
 from stepscope.cluster.parallel_groups import parallel_groups
 from stepscope.cluster.part import groups_of, times_of
 from stepscope.cluster.step_part import steps_of
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.model.trace import Trace
@@ -111,7 +112,7 @@ def _by_purpose(parts: JobParts, exposed: dict[int, dict[str, int]]) -> dict[str
     for row in parallel_groups(parts).records():
         if not row["calls"]:
             continue
-        purpose = row["parallelism"] or f"{row['size'] or len(row['ranks'])} ranks, unknown"
+        purpose = row["parallelism"] or said("{size} ranks, unknown", size=row["size"] or len(row["ranks"]))
         number, times = found.get(purpose, (0, {}))
         for rank in row["ranks"]:
             if row["group"] in exposed.get(rank, {}):

@@ -161,5 +161,12 @@ def listing(parts: Iterable[str], between: str = ", ", last: str = "") -> str:
     return sentences((sentences(first, between), final), last or between)
 
 
+def parted(text: str, between: str = ", ") -> tuple[str, ...]:
+    """What a listing was made of; of a plain text what stands between the separators."""
+    if isinstance(text, _Joined) and text.pattern == between:
+        return text.parts
+    return tuple(text.split(between))
+
+
 def _told(value: Any, catalogue: Catalogue) -> Any:
     return value.in_words_of(catalogue) if isinstance(value, Said) else value

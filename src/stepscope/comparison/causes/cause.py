@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepscope.comparison.steps.words import part_words
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 
 
@@ -22,7 +23,7 @@ class Cause:
         high_ns: Upper end.
         sure: Whether that excludes 0, all parts of the step in mind.
         within: Whether the times are those of some activities within the part rather than of all of it.
-        per: What the times are per, in words; empty where they are those of whole recordings.
+        per_step: Whether the times are per step rather than those of whole recordings.
     """
 
     part: str
@@ -33,7 +34,7 @@ class Cause:
     high_ns: int
     sure: bool
     within: bool = False
-    per: str = "per step"
+    per_step: bool = True
 
     @property
     def diff_ns(self) -> int:
@@ -41,15 +42,22 @@ class Cause:
         return self.new_ns - self.base_ns
 
     def __str__(self) -> str:
+        return str(self.said)
+
+    @property
+    def said(self) -> str:
+        """The part, by how much it differs and what in it, which other languages can be told."""
         sign = "+" if self.diff_ns > 0 else "-"
         apart = f"{sign}{duration(abs(self.diff_ns))}"
-        apart = f"{apart} {self.per}".rstrip()
+        apart = said("{apart} per step", apart=apart) if self.per_step else apart
         growth = self.diff_ns / self.base_ns if self.base_ns else 0
         if 0 < abs(growth) < _FACTOR:
-            apart = f"{sign}{percent(abs(growth))} ({apart})"
-        return f"{'in ' if self.within else ''}{part_words(self.part)} {'surely ' if self.sure else ''}{apart}" + (
-            f": {self.what}" if self.what else ""
-        )
+            apart = said("{growth} ({apart})", growth=f"{sign}{percent(abs(growth))}", apart=apart)
+        part = part_words(self.part)
+        if self.within:
+            part = said("in {part}", part=part)
+        text = said("{part} surely {apart}" if self.sure else "{part} {apart}", part=part, apart=apart)
+        return said("{text}: {what}", text=text, what=self.what) if self.what else text
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stepscope.language import pattern, said
+
 Row = dict[str, Any]
+
+#: What rows are counted in.
+CALLS: Final = pattern("{number} calls")
+LAUNCHES: Final = pattern("{number} launches")
 
 #: Share of a difference that a group of rows must make up to be what it comes from.
 _MOST: Final = 0.75
@@ -80,13 +86,13 @@ def common_factor(rows: Sequence[Row]) -> float | None:
     return factor if kept >= _ALL * base and abs(factor - 1) > _SAME / 2 else None
 
 
-def changed_words(group: RowGroup, name: Callable[[Row], str], calls: str = "calls") -> str:
+def changed_words(group: RowGroup, name: Callable[[Row], str], calls: str = CALLS) -> str:
     """How a group changed: `batch norm × 1.50`, `53 → 106 calls`, `a → b, c, together × 1.20`.
 
     Args:
         group: The rows.
         name: Names of single rows.
-        calls: What rows are counted in.
+        calls: What rows are counted in: one of `CALLS` or `LAUNCHES`.
     """
     base_ns, new_ns = group.total("base_ns"), group.total("new_ns")
     base_count, new_count = group.total("base_count"), group.total("new_count")
@@ -94,18 +100,26 @@ def changed_words(group: RowGroup, name: Callable[[Row], str], calls: str = "cal
     come = [row for row in group.rows if row["new_count"] and not row["base_count"]]
     swapped = sum(row["base_ns"] for row in gone), sum(row["new_ns"] for row in come)
     if min(swapped) > _MOST * max(base_ns, new_ns) / 2:
-        counts = "" if _alike(base_count, new_count) else f", {_number(base_count)} → {_number(new_count)} {calls}"
-        factor = f", together × {new_ns / base_ns:.2f}" if base_ns else ""
-        return f"{_listed(gone, name)} → {_listed(come, name)}{counts}{factor}"
+        counts = "" if _alike(base_count, new_count) else _from_to(base_count, new_count, calls)
+        change: str = said("{gone} → {come}", gone=_listed(gone, name), come=_listed(come, name))
+        if counts:
+            change = said("{change}, {calls}", change=change, calls=counts)
+        return said("{change}, together × {factor:.2f}", change=change, factor=new_ns / base_ns) if base_ns else change
     if not base_count:
-        return f"{group.name}: new, {_number(new_count)} {calls}"
+        return said("{name}: new, {calls}", name=group.name, calls=said(calls, number=_number(new_count)))
     if not new_count:
-        return f"{group.name}: gone, {_number(base_count)} {calls}"
+        return said("{name}: gone, {calls}", name=group.name, calls=said(calls, number=_number(base_count)))
     each = (new_ns / new_count) / (base_ns / base_count) if base_ns else 0.0
     if _alike(base_count, new_count):
-        return f"{group.name} × {each:.2f}"
-    words = f"{group.name}: {_number(base_count)} → {_number(new_count)} {calls}"
-    return f"{words}, each × {each:.2f}" if base_ns and not _alike(each, 1) else words
+        return said("{name} × {factor:.2f}", name=group.name, factor=each)
+    words = said("{name}: {change}", name=group.name, change=_from_to(base_count, new_count, calls))
+    if not base_ns or _alike(each, 1):
+        return words
+    return said("{change}, each × {factor:.2f}", change=words, factor=each)
+
+
+def _from_to(base: float, new: float, calls: str) -> str:
+    return said(calls, number=f"{_number(base)} → {_number(new)}")
 
 
 def names_words(group: RowGroup, name: Callable[[Row], str]) -> str:
@@ -127,7 +141,8 @@ def short(name: str) -> str:
 
 def _listed(rows: Sequence[Row], name: Callable[[Row], str]) -> str:
     names = dict.fromkeys(short(name(row)) for row in sorted(rows, key=lambda row: -row["base_ns"] - row["new_ns"]))
-    return ", ".join([*names][:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    first, left = ", ".join([*names][:_NAMED]), len(names) - _NAMED
+    return said("{names} and {left} more", names=first, left=left) if left > 0 else first
 
 
 def calls_alike(one: float, other: float) -> bool:

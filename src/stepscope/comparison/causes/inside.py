@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stepscope.comparison.causes.changed import (
+    CALLS,
+    LAUNCHES,
     Row,
     RowGroup,
     changed_words,
@@ -18,6 +20,7 @@ from stepscope.comparison.causes.changed import (
 from stepscope.comparison.parts.charged import BUSY
 from stepscope.comparison.parts.splits import NO_OPERATOR
 from stepscope.comparison.steps.words import part_words
+from stepscope.language import listing, pattern, said
 from stepscope.model.kernel_names import classify
 from stepscope.model.table import Table
 
@@ -36,7 +39,7 @@ _CLASSES: Final = 3
 #: Share by which the host's own time may differ to be as long as before.
 _AS_LONG: Final = 0.05
 #: What changed by one factor, where it is the whole part.
-_EVERY: Final = "all of it"
+_EVERY: Final = pattern("all of it × {factor:.2f}")
 
 
 def inside(part: str, tables: Mapping[str, Table], diff_ns: int) -> str:
@@ -48,10 +51,10 @@ def inside(part: str, tables: Mapping[str, Table], diff_ns: int) -> str:
         diff_ns: By how much the part differs per step.
     """
     if part == BUSY[0]:
-        return kernels_words(_rows(tables, "compute_kernels"), "launches")
+        return kernels_words(_rows(tables, "compute_kernels"), LAUNCHES)
     if part in BUSY:
         listed = [row for row in _rows(tables, "exposed_work") if row["part"] == part]
-        return kernels_words(listed, "calls")
+        return kernels_words(listed, CALLS)
     if part == "idle.synchronisation":
         return _waits(tables)
     if part == "idle.allocation":
@@ -70,7 +73,7 @@ def kernels_words(rows: Sequence[Row], calls: str) -> str:
         return ""
     factor = common_factor(rows)
     if factor is not None:
-        return f"{_EVERY} × {factor:.2f}"
+        return said(_EVERY, factor=factor)
     if _other_names(rows):
         return _by_class(rows)
     # What no operator launched is no group of its own.
@@ -82,7 +85,7 @@ def kernels_words(rows: Sequence[Row], calls: str) -> str:
         found = decisive_group(rows, (_class, lambda _: "all"))
     if found is None or found.name == "all":
         first = grouped(rows, _class)[:2]
-        return "; ".join(_words(group, calls) for group in first if group.diff)
+        return listing((_words(group, calls) for group in first if group.diff), "; ")
     # A class says more than an operator where all of it changed.
     around = [group for group in grouped(rows, _class) if set(map(_key, found.rows)) <= set(map(_key, group.rows))]
     if around and (common_factor(around[0].rows) is not None or len(around[0].rows) == len(found.rows)):
@@ -92,10 +95,11 @@ def kernels_words(rows: Sequence[Row], calls: str) -> str:
 
 def group_words(name: str, rows: Sequence[Row], calls: str) -> str:
     """What differs within a group of kernels, copies or collectives that has a name."""
+    factor = common_factor(rows)
+    if factor is not None:
+        return said("{name} × {factor:.2f}", name=short(name), factor=factor)
     words = kernels_words(rows, calls)
-    if words.startswith(_EVERY):
-        return f"{short(name)}{words.removeprefix(_EVERY)}"
-    return words if short(name) in words else f"{short(name)}: {words}"
+    return words if short(name) in words else said("{name}: {change}", name=short(name), change=words)
 
 
 def _replaced(group: RowGroup, rows: Sequence[Row]) -> bool:
@@ -122,11 +126,14 @@ def _other_names(rows: Sequence[Row]) -> bool:
 
 def _by_class(rows: Sequence[Row]) -> str:
     """Classes of kernels of which no names meet: `hardly any kernel in common: gemm × 3.2, attention × 3.4`."""
-    said = []
+    classes: list[str] = []
     for group in grouped(rows, _class)[:_CLASSES]:
         base, new = group.total("base_ns"), group.total("new_ns")
-        said.append(f"{group.name} × {new / base:.2f}" if base and new else f"{group.name} {'new' if new else 'gone'}")
-    return f"hardly any kernel in common: {', '.join(said)}"
+        if base and new:
+            classes.append(said("{name} × {factor:.2f}", name=group.name, factor=new / base))
+        else:
+            classes.append(said("{name} new" if new else "{name} gone", name=group.name))
+    return said("hardly any kernel in common: {classes}", classes=listing(classes))
 
 
 def _words(group: RowGroup, calls: str) -> str:
@@ -135,11 +142,13 @@ def _words(group: RowGroup, calls: str) -> str:
     where = names_words(group, _operator if any(_operator(row) != NO_OPERATOR for row in group.rows) else _kernel)
     words = changed_words(RowGroup(short(label), group.rows), _kernel, calls)
     if is_class and " → " in words and not words.startswith(short(label)):
-        return f"{label}: {words}"
+        return said("{name}: {change}", name=label, change=words)
     if is_class:
         kernels = names_words(group, _kernel)
         where = f"{where}: {kernels}" if where != kernels else kernels
-    return f"{words} ({where})" if where and where != label and where not in words else words
+    if not where or where == label or where in words:
+        return words
+    return said("{change} ({where})", change=words, where=where)
 
 
 def _kernel(row: Row) -> str:
@@ -165,8 +174,7 @@ def _waits(tables: Mapping[str, Table]) -> str:
         [row for row in _rows(tables, "runtime_calls") if "memcpy" in row["name"].lower()]
     )
     reading = [row for row in _rows(tables, "api") if row["name"] in _READING and row["base_count"] != row["new_count"]]
-    said = _largest(reading)
-    return "; ".join(filter(None, (words, said)))
+    return listing(filter(None, (words, _largest(reading))), "; ")
 
 
 def _largest(rows: Sequence[Row]) -> str:
@@ -183,7 +191,7 @@ def _largest(rows: Sequence[Row]) -> str:
 def _host(tables: Mapping[str, Table], part: str, diff_ns: int) -> str:
     """What the host does longer: the operator or the call of the runtime whose own time differs most."""
     if shown := _shown(tables, diff_ns):
-        return "; ".join(filter(None, (_detail(tables, part, diff_ns), shown)))
+        return listing(filter(None, (_detail(tables, part, diff_ns), shown)), "; ")
     rows = [
         {**row, "base_ns": row["base_self_ns"], "new_ns": row["new_self_ns"]} for row in _rows(tables, "api")
     ] + _rows(tables, "runtime_calls")
@@ -191,12 +199,12 @@ def _host(tables: Mapping[str, Table], part: str, diff_ns: int) -> str:
     factor = common_factor([row for row in rows if row["base_ns"]])
     words = _detail(tables, part, diff_ns)
     if factor is not None and (factor - 1) * diff_ns > 0:
-        return "; ".join(filter(None, (words, f"all of the host's calls × {factor:.2f}")))
+        return listing(filter(None, (words, said("all of the host's calls × {factor:.2f}", factor=factor))), "; ")
     found = decisive_group(same, (lambda row: str(row["name"]),))
     first = found or next(iter(grouped(same, lambda row: str(row["name"]))), None)
     if first is None or abs(first.diff) < abs(diff_ns) / 4:
         return words
-    return "; ".join(filter(None, (words, changed_words(first, lambda row: str(row["name"])))))
+    return listing(filter(None, (words, changed_words(first, lambda row: str(row["name"])))), "; ")
 
 
 def _shown(tables: Mapping[str, Table], diff_ns: int) -> str:
@@ -208,8 +216,8 @@ def _shown(tables: Mapping[str, Table], diff_ns: int) -> str:
         return ""
     # Launches into a full queue wait, so that a host takes longer beside a slower device.
     if diff_ns > 0:
-        return "the host takes no longer, but the device is faster" if new <= (1 + _AS_LONG) * base else ""
-    return "the host takes no less, but the device is slower" if new >= (1 - _AS_LONG) * base else ""
+        return said("the host takes no longer, but the device is faster") if new <= (1 + _AS_LONG) * base else ""
+    return said("the host takes no less, but the device is slower") if new >= (1 - _AS_LONG) * base else ""
 
 
 def _detail(tables: Mapping[str, Table], part: str, diff_ns: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 
 
@@ -14,13 +15,13 @@ def read_names(path: Path) -> dict[str, str]:
     Raises:
         UserError: The file can't be read, or is something else.
     """
-    hint = 'write {"name in the base": "name in the new one"}'
+    hint = said("write {example}", example='{"name in the base": "name in the new one"}')
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"{path} can't be read ({error.strerror})", hint=hint) from error
+        raise UserError(said("{path} can't be read ({reason})", path=path, reason=error.strerror), hint=hint) from error
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no JSON object of names", hint=hint) from error
+        raise UserError(said("{path} is no JSON object of names", path=path), hint=hint) from error
     if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise UserError(f"{path} is no JSON object of names", hint=hint)
+        raise UserError(said("{path} is no JSON object of names", path=path), hint=hint)
     return {str(base): str(new) for base, new in value.items()}

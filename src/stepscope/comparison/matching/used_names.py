@@ -7,10 +7,11 @@ from typing import Final
 
 from stepscope.analyses.host.modules import MARK
 from stepscope.comparison.comparable import RecordedDifference
+from stepscope.language import said
 from stepscope.model.trace import Trace
 
 _KNOWN_SQL: Final = "SELECT name FROM names WHERE name IN (SELECT unnest($names))"
-_EFFECT: Final = "no such operator, module or kernel: the entry of the map has no effect; check its spelling"
+_EFFECT: Final = said("no such operator, module or kernel: the entry of the map has no effect; check its spelling")
 #: Names listed, at most.
 _LISTED: Final = 5
 
@@ -24,14 +25,10 @@ def unused_names(base: Trace, new: Trace, names: Mapping[str, str]) -> tuple[Rec
         names: Names of the new side by those of the base.
     """
     missing = {
-        "the base": sorted(set(names) - _known(base, names)),
-        "the new side": sorted(set(names.values()) - _known(new, names.values())),
+        said("names that the base lacks"): sorted(set(names) - _known(base, names)),
+        said("names that the new side lacks"): sorted(set(names.values()) - _known(new, names.values())),
     }
-    return tuple(
-        RecordedDifference(f"names that {side} lacks", _listed(found), "", _EFFECT)
-        for side, found in missing.items()
-        if found
-    )
+    return tuple(RecordedDifference(what, _listed(found), "", _EFFECT) for what, found in missing.items() if found)
 
 
 def _known(trace: Trace, names: Iterable[str]) -> set[str]:
@@ -40,5 +37,5 @@ def _known(trace: Trace, names: Iterable[str]) -> set[str]:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    first, left = ", ".join(names[:_LISTED]), len(names) - _LISTED
+    return said("{names} and {left} more", names=first, left=left) if left > 0 else first

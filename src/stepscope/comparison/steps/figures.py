@@ -14,6 +14,7 @@ from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, ratio_interval
 from stepscope.comparison.noise.shift import half_width
 from stepscope.comparison.steps.recorded import RecordedStep
 from stepscope.comparison.steps.slow import SlowShift, SlowSteps
+from stepscope.language import said
 from stepscope.model.schema import Column, TableSchema, flag, text
 from stepscope.model.table import Table
 
@@ -267,8 +268,9 @@ def _kinds(slow: SlowShift) -> list[StepFigure]:
 
 
 def _share(side: SlowSteps, slow: bool) -> str:
-    return f"{side.count if slow else side.of - side.count} of {side.of}"
+    return said("{count} of {of}", count=side.count if slow else side.of - side.count, of=side.of)
 
 
 def _listed(steps: Sequence[RecordedStep]) -> str:
-    return ", ".join(str(one.step) for one in steps[:6]) + (f" and {len(steps) - 6} more" if len(steps) > 6 else "")
+    first, left = ", ".join(str(one.step) for one in steps[:6]), len(steps) - 6
+    return said("{numbers} and {left} more", numbers=first, left=left) if left > 0 else first

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from stepscope.comparison.steps.slow import SlowShift, SlowSteps
+from stepscope.language import counted, said
 from stepscope.model.amounts import duration
-
-#: Parts of a step as they are read; causes of idleness are without `idle.`.
-_PARTS = {"exposed_communication": "exposed communication", "exposed_copy": "copies"}
+from stepscope.model.part_words import in_words
 
 
 def part_words(part: str) -> str:
     """`idle.data_wait` as `data wait`."""
-    return _PARTS.get(part, part.removeprefix("idle.").replace("_", " "))
+    return said("copies") if part == "exposed_copy" else in_words(part.removeprefix("idle."))
 
 
 def slow_words(slow: SlowShift) -> str:
     """`1 of 6 steps takes 150 ms longer, in data wait, none of 6 before`; one of the sides has slow steps."""
     if slow.base.count and slow.new.count:
-        return f"{_said(slow.new)}; {_said(slow.base, 'steps')} before"
+        return said("{now}; {then} before", now=_said(slow.new), then=_said(slow.base))
     if slow.new.count:
-        return f"{_said(slow.new)}, none of {slow.base.of} before"
-    return f"{_said(slow.base)} before, none of {slow.new.of} now"
+        return said("{now}, none of {of} before", now=_said(slow.new), of=slow.base.of)
+    return said("{then} before, none of {of} now", then=_said(slow.base), of=slow.new.of)
 
 
-def _said(side: SlowSteps, what: str = "steps") -> str:
-    each = duration(side.excess_ns / side.count)
-    verb = "takes" if side.count == 1 else "take"
-    at = f", in {part_words(side.at)}" if side.at else ""
-    every = f", every {_ordinal(side.period)} one" if side.period > 1 else ""
-    return f"{side.count} of {side.of} {what} {verb} {each} longer{at}{every}"
+def _said(side: SlowSteps) -> str:
+    longer = counted(
+        "{count} of {of} steps takes {each} longer", "{count} of {of} steps take {each} longer",
+        count=side.count, of=side.of, each=duration(side.excess_ns / side.count),
+    )  # fmt: skip
+    text: str = said("{longer}, in {part}", longer=longer, part=part_words(side.at)) if side.at else longer
+    if side.period > 1:
+        th = _ending(side.period)
+        text = said("{longer}, every {period}{en_th} one", longer=text, period=side.period, en_th=th)
+    return text
 
 
-def _ordinal(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
+def _ending(number: int) -> str:
+    """What makes a number an ordinal."""
+    return "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

@@ -11,6 +11,7 @@ from stepscope.comparison.parts.part_sums import part_sums
 from stepscope.comparison.parts.shares import means
 from stepscope.comparison.side import chosen_rank, side_of
 from stepscope.comparison.summary import SideSummary, summary_of
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.trace import Trace
 
@@ -52,7 +53,8 @@ def point_of(trace: Trace, rank: int | None = None) -> SweepPoint:
     """
     if rank is not None and rank not in trace.ranks:
         source = trace.recordings[trace.ranks[0]].source
-        raise UserError(f"{source} has no rank {rank}", hint="it has " + ", ".join(map(str, trace.ranks[:12])))
+        hint = said("it has {ranks}", ranks=", ".join(map(str, trace.ranks[:12])))
+        raise UserError(said("{source} has no rank {rank}", source=source, rank=rank), hint=hint)
     side = side_of(trace, chosen_rank(trace, trace)[0] if rank is None else rank)
     read = items_per_step(side)
     sums: defaultdict[str, int] = defaultdict(int)

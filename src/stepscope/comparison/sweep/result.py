@@ -10,6 +10,7 @@ from stepscope.comparison.comparable import RecordedDifference, differences
 from stepscope.comparison.sweep.axis import SweepAxis, axis_of
 from stepscope.comparison.sweep.point import SweepPoint
 from stepscope.comparison.sweep.tables import parts_table, sweep_table
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
@@ -47,7 +48,8 @@ class Sweep:
             UserError: There is no such table.
         """
         if name not in self.tables:
-            raise UserError(f"the sweep has no table called {name!r}", hint=choose(name, self.tables))
+            message = said("the sweep has no table called {name!r}", name=name)
+            raise UserError(message, hint=choose(name, self.tables))
         return self.tables[name]
 
     def series(self) -> list[dict[str, Any]]:

@@ -9,8 +9,10 @@ from dataclasses import asdict
 from stepscope.comparison.baseline import BaselineComparison
 from stepscope.comparison.gates import GateResult
 from stepscope.comparison.metrics import metric_words
+from stepscope.language import said
 from stepscope.model.amounts import NONE, percent
 from stepscope.reports.blocks import Grid, Heading, Outline, Section
+from stepscope.reports.compared.cells import between
 from stepscope.reports.compared.outline import comparable_lines, recording_name, side_words, verdict_line
 
 
@@ -20,11 +22,14 @@ def outline(found: BaselineComparison) -> Outline:
         (
             one.name, metric_words(one.base, one.unit), metric_words(one.new, one.unit),
             percent(one.diff / one.base) if one.base else NONE,
-            f"{percent(one.low / one.base)} to {percent(one.high / one.base)}" if one.base else NONE,
+            between(percent(one.low / one.base), percent(one.high / one.base)) if one.base else NONE,
         )
         for one in found.metrics
     )  # fmt: skip
-    headings = (Heading("metric", number=False), *(Heading(text) for text in ("base", "new", "growth", "interval")))
+    headings = (
+        Heading(said("metric"), number=False), Heading(said("base")), Heading(said("new")), Heading(said("growth")),
+        Heading(said("interval")),
+    )  # fmt: skip
     sections = (
         Section("Can they be compared?", comparable_lines(found.comparable)),
         Section("Verdict", (verdict_line(found.step_time),)),
@@ -32,7 +37,7 @@ def outline(found: BaselineComparison) -> Outline:
     )
     base, new = found.base.facts, found.new.facts
     title = f"{recording_name(base.source, new.source)} → {recording_name(new.source, base.source)}"
-    return Outline(title, (side_words(base, "baseline"), side_words(new, "new")), sections)
+    return Outline(title, (side_words(base, said("baseline")), side_words(new, said("new"))), sections)
 
 
 def json_text(found: BaselineComparison, results: Sequence[GateResult]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepscope.language import said
 from stepscope.model.amounts import NONE, percent
 from stepscope.reports.blocks import Heading
 from stepscope.reports.units import Scale
@@ -13,6 +14,16 @@ from stepscope.reports.units import Scale
 def certain_heading(one: Scale) -> Heading:
     """Of the column that `certain_words` fills."""
     return Heading(f"± {one.label}".rstrip(), rank=1)
+
+
+def headed(text: str, one: Scale) -> str:
+    """A heading with the unit of its column."""
+    return said("{heading} {unit}", heading=text, unit=one.label) if one.label else text
+
+
+def between(low: str, high: str) -> str:
+    """An interval by its ends."""
+    return said("{low} to {high}", low=low, high=high)
 
 
 def certain_words(half: float | None, diff: int, one: Scale) -> str:
@@ -35,10 +46,10 @@ def beside_headings(what: str, one: Scale, whole: str) -> tuple[Heading, ...]:
         one: How times are written.
         whole: What the last column is a share of, on the base.
     """
-    unit = f" {one.label}".rstrip()
     return (
-        Heading(what, number=False), Heading(f"base{unit}"), Heading(f"new{unit}"), Heading(f"diff{unit}"),
-        Heading("ratio", rank=2), Heading(f"of {whole}", rank=3),
+        Heading(what, number=False), Heading(headed(said("base"), one)), Heading(headed(said("new"), one)),
+        Heading(headed(said("diff"), one)), Heading(said("ratio"), rank=2),
+        Heading(said("of {whole}", whole=whole), rank=3),
     )  # fmt: skip
 
 
@@ -70,8 +81,8 @@ def signed(number: str) -> str:
 def ratio_words(base: int, new: int, there: tuple[bool, bool] = (True, True)) -> str:
     """New over base; `new` and `gone` where one side has none of it."""
     if not there[1] and base:
-        return "gone"
-    return f"{new / base:,.{2 if new < 1000 * base else 0}f}" if base else "new" if new else NONE
+        return said("gone")
+    return f"{new / base:,.{2 if new < 1000 * base else 0}f}" if base else said("new") if new else NONE
 
 
 def calls_words(number: float) -> str:

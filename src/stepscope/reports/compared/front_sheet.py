@@ -22,7 +22,8 @@ _FORMS: Final = {
 
 
 def write_page(book: Any, sheet: Any, page: Outline) -> None:
-    """Write a page to an empty sheet of a workbook."""
+    """Write a page to an empty sheet of a workbook, in the language that is spoken."""
+    page = page.told()
     bold = book.add_format({"bold": True})
     texts = {quoted: book.add_format({"quote_prefix": quoted}) for quoted in (False, True)}
     forms = {form: book.add_format({"num_format": form}) for form in _FORMS.values()}

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
+from stepscope.language import listing, recalled, said
 from stepscope.model.amounts import NONE, quantity
+from stepscope.model.part_words import in_words
 from stepscope.reports.blocks import Block, Grid, Heading
 from stepscope.reports.compared.cells import (
     beside_headings,
@@ -14,6 +16,7 @@ from stepscope.reports.compared.cells import (
     calls_words,
     certain_heading,
     certain_words,
+    headed,
     ratio_words,
     row_half,
     signed,
@@ -24,12 +27,20 @@ from stepscope.reports.units import Scale, time_scale
 
 #: Splits of compute: table, key columns, what a row is.
 _SPLITS: Final = (
-    ("compute_classes", ("op_class", "phase"), "kernel class"),
-    ("compute_module_classes", ("name",), "module"),
-    ("compute_operators", ("operator",), "operator"),
+    ("compute_classes", ("op_class", "phase"), said("kernel class")),
+    ("compute_module_classes", ("name",), said("module")),
+    ("compute_operators", ("operator",), said("operator")),
 )
 #: Ways in which the peak of memory is split, in the order of pages.
-_PEAK: Final = ("purpose", "operator", "module", "line")
+_BY: Final = {
+    "purpose": said("purpose"), "operator": said("operator"), "module": said("module"), "line": said("line"),
+}  # fmt: skip
+_PEAK: Final = tuple(_BY)
+#: What became of findings.
+_CHANGES: Final = {
+    "new": said("new"), "gone": said("gone"), "grown": said("grown"), "shrunk": said("shrunk"), "same": said("same"),
+    "unknown": said("unknown"),
+}  # fmt: skip
 #: Parts of less than this share of both steps are not shown.
 _LEAST: Final = 0.0005
 
@@ -53,13 +64,13 @@ def parts_grid(comparison: Comparison) -> tuple[Block, ...]:
         if len(details[part.key]) > 1:
             rows += [
                 (
-                    *beside_row("  " + _words(row["detail"] or "other"), row["base_ns"], row["new_ns"], one, whole[0]),
+                    *beside_row(_below(_words(row["detail"] or "other")), row["base_ns"], row["new_ns"], one, whole[0]),
                     certain_words(row_half(row), row["diff_ns"], one),
                 )
                 for row in details[part.key]
                 if max(row["base_ns"], row["new_ns"]) >= _LEAST * max(whole)
             ]
-    return (Grid((*beside_headings("part", one, name), certain_heading(one)), tuple(rows), table="step_parts"),)
+    return (Grid((*beside_headings(said("part"), one, name), certain_heading(one)), tuple(rows), table="step_parts"),)
 
 
 def _step_certain(comparison: Comparison, one: Scale) -> str:
@@ -78,13 +89,13 @@ def phases_grid(comparison: Comparison, scale: Scale | None = None) -> tuple[Blo
     one = scale or time_scale([largest])
     rows = [
         (
-            *beside_row(f"{_words(row['phase'])}, {row['kind']}", row["base_ns"], row["new_ns"], one, whole),
+            *beside_row(_phase(row), row["base_ns"], row["new_ns"], one, whole),
             certain_words(row_half(row), row["diff_ns"], one),
         )
         for row in listed
         if max(row["base_ns"], row["new_ns"]) >= _LEAST * max(whole, 1)
     ]
-    headings = (*beside_headings("phase", one, _whole(comparison)), certain_heading(one))
+    headings = (*beside_headings(said("phase"), one, _whole(comparison)), certain_heading(one))
     return (Grid(headings, tuple(rows), table="step_phases"),) if rows else ()
 
 
@@ -96,11 +107,18 @@ def findings_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
     shown = changed[:top]
     one = time_scale(cost for each in shown for cost in (each.base_cost_ns, each.new_cost_ns))
     headings = (
-        Heading("finding", number=False), Heading("change", number=False), Heading(f"base {one.label}".rstrip()),
-        Heading(f"new {one.label}".rstrip()), Heading("rule", number=False, rank=3),
+        Heading(said("finding"), number=False), Heading(said("change"), number=False),
+        Heading(headed(said("base"), one)), Heading(headed(said("new"), one)),
+        Heading(said("rule"), number=False, rank=3),
     )  # fmt: skip
     rows = tuple(
-        (visible(each.title), each.change, one.write(each.base_cost_ns), one.write(each.new_cost_ns), each.code)
+        (
+            visible(recalled(each.title)),
+            _CHANGES[each.change],
+            one.write(each.base_cost_ns),
+            one.write(each.new_cost_ns),
+            each.code,
+        )
         for each in shown
     )
     return (Grid(headings, rows, hidden=len(changed) - len(shown), table="findings", whole=True),)
@@ -109,7 +127,10 @@ def findings_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
 def memory_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
     """Peaks of device memory, and what they are made of."""
     found = [one for one in comparison.metrics if one.unit == "bytes"]
-    headings = (Heading("", number=False), *(Heading(text) for text in ("base", "new", "diff", "ratio")))
+    headings = (
+        Heading("", number=False), Heading(said("base")), Heading(said("new")), Heading(said("diff")),
+        Heading(said("ratio")),
+    )  # fmt: skip
     rows = tuple(
         (
             _words(one.name), quantity(one.base, "bytes"), quantity(one.new, "bytes"),
@@ -131,8 +152,8 @@ def _peak_split(listed: Sequence[dict[str, Any]], by: str, top: int) -> Grid | N
     if len(listed) < 2 or not any(row["diff_bytes"] for row in listed):
         return None
     headings = (
-        Heading(by, number=False), *(Heading(text) for text in ("base", "new", "diff")), Heading("ratio", rank=2),
-        Heading("number", rank=4), Heading("new", rank=4),
+        Heading(_BY[by], number=False), Heading(said("base")), Heading(said("new")), Heading(said("diff")),
+        Heading(said("ratio"), rank=2), Heading(said("number"), rank=4), Heading(said("new"), rank=4),
     )  # fmt: skip
     rows = tuple(
         (
@@ -143,7 +164,9 @@ def _peak_split(listed: Sequence[dict[str, Any]], by: str, top: int) -> Grid | N
         )
         for row in listed[:top]
     )  # fmt: skip
-    return Grid(headings, rows, f"the peak by {by}", max(0, len(listed) - top), "memory_peak", whole=True)
+    return Grid(
+        headings, rows, said("the peak by {what}", what=_BY[by]), max(0, len(listed) - top), "memory_peak", whole=True
+    )
 
 
 def step_scale(comparison: Comparison) -> Scale | None:
@@ -176,10 +199,10 @@ def _split(listed: Sequence[dict[str, Any]], keys: Iterable[str], caption: str, 
     shown = listed[:top]
     one = scale or time_scale(row[side] for row in shown for side in ("base_ns", "new_ns"))
     headings = (
-        *beside_headings(caption, one, "compute"), certain_heading(one), Heading("calls", rank=4),
-        Heading("new", rank=4),
+        *beside_headings(caption, one, said("compute")), certain_heading(one), Heading(said("calls"), rank=4),
+        Heading(said("new"), rank=4),
     )  # fmt: skip
-    names = [", ".join(_end(visible(row[key])) for key in keys if row[key]) for row in shown]
+    names = [listing(_key(row, key) for key in keys if row[key]) for row in shown]
     rows = tuple(
         (
             *beside_row(name, row["base_ns"], row["new_ns"], one, whole, _there(row)),
@@ -191,9 +214,13 @@ def _split(listed: Sequence[dict[str, Any]], keys: Iterable[str], caption: str, 
     return Grid(headings, rows, caption, len(listed) - len(shown), table, whole=True)
 
 
+def _key(row: Mapping[str, Any], key: str) -> str:
+    return in_words(row[key]) if key == "phase" else _end(visible(row[key]))
+
+
 def _whole(comparison: Comparison) -> str:
     """What parts are parts of."""
-    return "step" if comparison.step_time.unit != "window" else "whole"
+    return said("step") if comparison.step_time.unit != "window" else said("whole")
 
 
 def _there(row: Mapping[str, Any]) -> tuple[bool, bool]:
@@ -204,7 +231,16 @@ def _there(row: Mapping[str, Any]) -> tuple[bool, bool]:
 def _words(name: str) -> str:
     """A part or phase in words: `idle.data_wait` is `idle: data wait`."""
     head, dot, tail = name.partition(".")
-    return visible(f"{head}: {tail}".replace("_", " ")) if dot and head == "idle" else visible(name.replace("_", " "))
+    return visible(said("idle: {cause}", cause=in_words(tail)) if dot and head == "idle" else in_words(name))
+
+
+def _below(words: str) -> str:
+    """A row that belongs to the one above it."""
+    return said("  {row}", row=words)
+
+
+def _phase(row: Mapping[str, Any]) -> str:
+    return said("{phase}, {kind}", phase=_words(row["phase"]), kind=_words(row["kind"]))
 
 
 def _end(path: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.kernel_names import classify
 from stepscope.reports.blocks import Grid, Heading
 from stepscope.reports.compared.cells import (
@@ -61,7 +62,7 @@ def kernel_grid(listed: Sequence[dict[str, Any]], top: int) -> Grid:
         shown = list(kernels.items())[:top]
         one = _scale(pair for _, pair in shown)
         rows = tuple(_cells(name, pair, one, whole) for name, pair in shown)
-        return _grid("kernel", one, rows, len(kernels) - len(shown))
+        return _grid(said("kernel"), one, rows, len(kernels) - len(shown))
     operators = _sums(listed, lambda one: visible(one["operator"]))
     one = _scale(list(operators.values())[:top])
     found: list[tuple[str, ...]] = []
@@ -74,7 +75,7 @@ def kernel_grid(listed: Sequence[dict[str, Any]], top: int) -> Grid:
         found.append(_cells(name, pair, one, whole))
         largest = sorted(below.items(), key=lambda item: -max(item[1].base_ns, item[1].new_ns))[:_BELOW]
         found += [_cells(f"  {kernel}", each, one, whole) for kernel, each in largest]
-    return _grid("operator and its kernels", one, tuple(found), max(0, len(operators) - top))
+    return _grid(said("operator and its kernels"), one, tuple(found), max(0, len(operators) - top))
 
 
 def _sums(listed: Sequence[dict[str, Any]], key: Callable[[dict[str, Any]], str]) -> dict[str, _Pair]:
@@ -96,7 +97,7 @@ def _cells(name: str, pair: _Pair, one: Scale, whole: int) -> tuple[str, ...]:
 
 def _grid(caption: str, one: Scale, rows: tuple[tuple[str, ...], ...], hidden: int) -> Grid:
     heads = (
-        *beside_headings(caption, one, "compute"), certain_heading(one), Heading("calls", rank=4),
-        Heading("new", rank=4),
+        *beside_headings(caption, one, said("compute")), certain_heading(one), Heading(said("calls"), rank=4),
+        Heading(said("new"), rank=4),
     )  # fmt: skip
     return Grid(heads, rows, caption, hidden, TABLE, whole=True)

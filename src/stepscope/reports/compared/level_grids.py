@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
+from stepscope.language import listing, said
 from stepscope.model.amounts import NONE, percent, quantity
 from stepscope.reports.blocks import Block, Grid, Heading, Section
 from stepscope.reports.compared.cells import (
     beside_headings,
     beside_row,
+    between,
     calls_words,
     certain_heading,
     certain_words,
+    headed,
     ratio_words,
     row_half,
     signed,
@@ -21,7 +24,7 @@ from stepscope.reports.compared.cells import (
 from stepscope.reports.text import visible
 from stepscope.reports.units import Scale, time_scale
 
-_CALLS: Final = (Heading("calls", rank=4), Heading("new", rank=4))
+_CALLS: Final = (Heading(said("calls"), rank=4), Heading(said("new"), rank=4))
 
 #: What makes steps other work or work of other kernels, as `comparable` calls it.
 _OTHER_WORK: Final = {"what was run", "batch", "model shape", "operators", "devices"}
@@ -33,10 +36,16 @@ def level_sections(
     """Sections of the levels that were asked for by name; `scale` is how times of whole recordings are written."""
     asked = {
         "overall": Section("Whole recordings", _overall(comparison, scale), "rows as in the Ascend compare tool"),
-        "memory": Section("Allocations", _allocations(comparison, top), f"{per}; by the innermost operator"),
-        "api": Section("Host", _host(comparison, top), f"{per}; operators with inner ones, which count in both"),
+        "memory": Section("Allocations", _allocations(comparison, top), _about(per, said("by the innermost operator"))),
+        "api": Section(
+            "Host", _host(comparison, top), _about(per, said("operators with inner ones, which count in both"))
+        ),
     }
     return tuple(section for level, section in asked.items() if level in levels)
+
+
+def _about(*parts: str) -> str:
+    return listing(parts, "; ")
 
 
 def communication_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
@@ -50,7 +59,7 @@ def communication_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
         rows.append(_cells(visible(each["name"]), each, one, whole))
         tasks = [task for task in listed if task["name"] == each["name"] and task["task"] is not None]
         rows += [_cells(f"  {visible(task['task'])}", task, one, whole) for task in tasks]
-    what = (*beside_headings("collective", one, "communication"), certain_heading(one))
+    what = (*beside_headings(said("collective"), one, said("communication")), certain_heading(one))
     return _grid((*what, *_CALLS), rows, "communication", max(0, len(collectives) - top))
 
 
@@ -59,18 +68,19 @@ def per_call_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
     if not unlike(comparison):
         return ()
     grids: list[Block] = []
-    for kind in ("operator", "kernel"):
+    for kind, what in (("operator", said("operator")), ("kernel", said("kernel"))):
         listed = [each for each in _records(comparison, "times_per_call") if each["kind"] == kind]
         listed = [each for each in listed if each["ratio"] is not None]
         one = time_scale([each[side] for each in listed[:top] for side in ("base_ns", "new_ns")])
         headings = (
-            Heading(kind, number=False), Heading(f"base {one.label}".rstrip()), Heading(f"new {one.label}".rstrip()),
-            Heading("ratio"), Heading("interval", rank=1), Heading("shapes", number=False, rank=2), *_CALLS,
+            Heading(what, number=False), Heading(headed(said("base"), one)), Heading(headed(said("new"), one)),
+            Heading(said("ratio")), Heading(said("interval"), rank=1), Heading(said("shapes"), number=False, rank=2),
+            *_CALLS,
         )  # fmt: skip
         rows = [
             (
                 visible(each["name"]), one.write(each["base_ns"]), one.write(each["new_ns"]), f"{each['ratio']:.2f}",
-                f"{each['low']:.2f} to {each['high']:.2f}", each["shapes"] or NONE,
+                between(f"{each['low']:.2f}", f"{each['high']:.2f}"), each["shapes"] or NONE,
                 calls_words(each["base_calls"]), calls_words(each["new_calls"]),
             )
             for each in listed[:top]
@@ -90,7 +100,9 @@ def _overall(comparison: Comparison, scale: Scale | None) -> tuple[Block, ...]:
     whole = max((one["base_ns"] for one in listed if one["level"] == 0), default=0)
     one = scale or _scale(listed)
     rows = [_cells("  " * each["level"] + visible(each["index"].strip()), each, one, whole) for each in listed]
-    return _grid((*beside_headings("row", one, "E2E"), Heading("number", rank=4), _CALLS[1]), rows, "overall", 0)
+    return _grid(
+        (*beside_headings(said("row"), one, "E2E"), Heading(said("number"), rank=4), _CALLS[1]), rows, "overall", 0
+    )
 
 
 def _host(comparison: Comparison, top: int) -> tuple[Block, ...]:
@@ -98,7 +110,7 @@ def _host(comparison: Comparison, top: int) -> tuple[Block, ...]:
     one = _scale(listed[:top])
     whole = sum(each["base_self_ns"] for each in listed)
     rows = [_cells(visible(each["name"]), each, one, whole) for each in listed[:top]]
-    headings = (*beside_headings("operator", one, "host time"), certain_heading(one), *_CALLS)
+    headings = (*beside_headings(said("operator"), one, said("host time")), certain_heading(one), *_CALLS)
     return _grid(headings, rows, "api", max(0, len(listed) - top))
 
 
@@ -106,8 +118,8 @@ def _allocations(comparison: Comparison, top: int) -> tuple[Block, ...]:
     listed = _records(comparison, "memory")
     whole = sum(each["base_bytes"] for each in listed)
     headings = (
-        Heading("operator", number=False), *(Heading(text) for text in ("base", "new", "diff")),
-        Heading("ratio", rank=2), Heading("of allocations", rank=3), Heading("±", rank=1), *_CALLS,
+        Heading(said("operator"), number=False), Heading(said("base")), Heading(said("new")), Heading(said("diff")),
+        Heading(said("ratio"), rank=2), Heading(said("of allocations"), rank=3), Heading("±", rank=1), *_CALLS,
     )  # fmt: skip
     rows = [
         (

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from stepscope.comparison.comparable import RecordedDifference, Tone
+from stepscope.comparison.comparable import RECORDED, RecordedDifference, Tone
 from stepscope.comparison.result import Comparison
 from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
+from stepscope.language import listing, pattern, recalled, said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
 from stepscope.reports.compared.grids import (
@@ -27,9 +28,18 @@ from stepscope.reports.text import visible
 
 _TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "same": "plain", "inconclusive": "plain"}
 #: Which side lacks something.
-_SIDES: Final = {"base": "of the base side ", "new": "of the new side ", "both": "of both sides ", "between": ""}
+_LACKING: Final = {
+    "base": pattern("{tables}: of the base side {message}"), "new": pattern("{tables}: of the new side {message}"),
+    "both": pattern("{tables}: of both sides {message}"), "between": pattern("{tables}: {message}"),
+}  # fmt: skip
+#: The verdicts.
+_VERDICTS: Final[dict[Verdict, str]] = {
+    "faster": said("faster"), "slower": said("slower"), "same": said("same"), "inconclusive": said("inconclusive"),
+}  # fmt: skip
 #: Said where nothing differs.
-_ALIKE: Final = "No difference was found in what ran, its batch and shapes, devices, ranks, and what was recorded."
+_ALIKE: Final = said(
+    "No difference was found in what ran, its batch and shapes, devices, ranks, and what was recorded."
+)
 #: Folders of a path beyond which those in the middle are left out.
 _LONG_PATH: Final = 4
 
@@ -42,26 +52,29 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
         top: Rows shown of each table.
         levels: Levels asked for by name, of which all has a section.
     """
-    per = "per step" if comparison.step_time.unit != "window" else "of the whole recordings"
+    per = said("per step") if comparison.step_time.unit != "window" else said("of the whole recordings")
+    add_up = listing((per, said("the rows add up")), "; ")
+    about_compute = listing((per, said("the rows of each table add up to compute")), "; ")
+    hidden_or_not = listing((per, said("hidden behind compute or not")), "; ")
     # Level overall has one unit throughout.
     scale = step_scale(comparison) if "overall" in levels else None
     made = (
         Section("Can they be compared?", _comparable(comparison)),
         Section("Verdict", (verdict_line(comparison.step_time), *_cause(comparison))),
         Section("How the steps went", steps_grid(comparison), "slow steps are no part of the typical one"),
-        Section("What the difference is made of", parts_grid(comparison), f"{per}; the rows add up"),
+        Section("What the difference is made of", parts_grid(comparison), add_up),
         Section("Ranks", rank_grids(comparison, top), "a rank's step without waits for others; growth by part"),
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
-        Section("By phase", phases_grid(comparison, scale), f"{per}; the rows add up"),
+        Section("By phase", phases_grid(comparison, scale), add_up),
         Section("Servers", served_grids(comparison), "device time of passes by role of kernels"),
-        Section("Compute", split_grids(comparison, top, scale), f"{per}; the rows of each table add up to compute"),
+        Section("Compute", split_grids(comparison, top, scale), about_compute),
         Section("Times per call", per_call_grid(comparison, top), "device time of one call, inner operators included"),
-        Section("Communication", communication_grid(comparison, top), f"{per}; hidden behind compute or not"),
+        Section("Communication", communication_grid(comparison, top), hidden_or_not),
         *level_sections(comparison, levels, top, per, scale),
         Section("Not compared", _lacking(comparison)),
     )
-    facts = (side_words(comparison.base, "base"), side_words(comparison.new, "new"))
+    facts = (side_words(comparison.base, said("base")), side_words(comparison.new, said("new")))
     shown = tuple(section for section in made if section.blocks)
     return Outline(_title(comparison), facts, shown, _figures(comparison))
 
@@ -78,18 +91,21 @@ def recording_name(source: str, other: str = "") -> str:
 
 def side_words(side: SideFacts, name: str) -> str:
     """`base: PyTorch training, 1 × Tesla V100, 6 steps, rank 0 of 2`."""
-    of = f"rank {side.rank} of {side.ranks}" if side.ranks > 1 else ""
-    steps = "no steps" if side.unit in ("window", "none") else plural(len(side.steps), "step")
-    words = (side.program, side.device, steps, of)
-    return visible(f"{name}: " + ", ".join(filter(None, words)))
+    of = said("rank {rank} of {ranks}", rank=side.rank, ranks=side.ranks) if side.ranks > 1 else ""
+    steps = said("no steps") if side.unit in ("window", "none") else plural(len(side.steps), "step")
+    words = listing(filter(None, (recalled(side.program), recalled(side.device), steps, of)))
+    return visible(said("{side}: {words}", side=name, words=words))
 
 
 def verdict_line(times: StepTimes) -> Line:
     """The verdict with both step times and the reason."""
     rated = times.interval is not None and times.interval.method == "rates"
     base, new = times.every or (times.base_ns, times.new_ns)
-    span = "" if rated or times.interval is None else f"{duration(base)} → {duration(new)}; "
-    return Line(f"{times.verdict}: {span}{times.reason}", tone=_TONES[times.verdict])
+    span = "" if rated or times.interval is None else f"{duration(base)} → {duration(new)}"
+    reason = listing(filter(None, (span, times.reason)), "; ")
+    return Line(
+        said("{verdict}: {reason}", verdict=_VERDICTS[times.verdict], reason=reason), tone=_TONES[times.verdict]
+    )
 
 
 def _cause(comparison: Comparison) -> tuple[Line, ...]:
@@ -103,21 +119,24 @@ def comparable_lines(different: Sequence[RecordedDifference]) -> tuple[Line, ...
     for one in different:
         by.setdefault((one.base, one.new, one.effect, one.tone), []).append(one.what)
     lines = (
-        Line(f"{_together(what)}: {_beside(base, new)}", effect, tone) for (base, new, effect, tone), what in by.items()
+        Line(said("{what}: {sides}", what=_together(what), sides=_beside(base, new)), effect, tone)
+        for (base, new, effect, tone), what in by.items()
     )
     return tuple(lines) or (Line(_ALIKE, tone="plain"),)
 
 
 def _together(what: Sequence[str]) -> str:
     """`recorded: input shapes, call stacks`."""
-    head = what[0].partition(": ")[0] + ": "
-    return ", ".join((what[0], *(one.removeprefix(head) for one in what[1:])))
+    return listing((what[0], *(RECORDED.get(one, one) for one in what[1:])))
 
 
 def _beside(base: str, new: str) -> str:
     if not new:
-        return visible(base)
-    return visible(f"base {base}{';' if ',' in base + new else ','} new {new}")
+        return visible(recalled(base))
+    values = {"base": recalled(base), "new": recalled(new)}
+    if "," in base + new:
+        return visible(said("base {base}; new {new}", **values))
+    return visible(said("base {base}, new {new}", **values))
 
 
 def _title(comparison: Comparison) -> str:
@@ -125,13 +144,14 @@ def _title(comparison: Comparison) -> str:
     base, new = recording_name(*sources), recording_name(*sources[::-1])
     first, second = _what(comparison.base), _what(comparison.new)
     if comparison.base.source == comparison.new.source and first != second:
-        return f"{base}: {first} → {second}"
+        return said("{recording}: {first} → {second}", recording=base, first=first, second=second)
     return f"{base} → {new}"
 
 
 def _what(side: SideFacts) -> str:
     steps = ", ".join(map(str, side.steps[:3])) + (", ..." if len(side.steps) > 3 else "")
-    return f"rank {side.rank}, step{'s' if len(side.steps) > 1 else ''} {steps}"
+    values = {"rank": side.rank, "steps": steps, "en_steps": "steps" if len(side.steps) > 1 else "step"}
+    return said("rank {rank}, {en_steps} {steps}", **values)
 
 
 def _comparable(comparison: Comparison) -> tuple[Line, ...]:
@@ -146,9 +166,13 @@ def _lacking(comparison: Comparison) -> tuple[Line, ...]:
         if one.applies:
             tables.setdefault((one.side, one.message, one.hint), []).append(one.table)
     return tuple(
-        Line(f"{', '.join(names) if side != 'between' else 'times'}: {_SIDES[side]}{message}", hint, "info")
+        Line(said(_LACKING[side], tables=_names(side, names), message=message), hint, "info")
         for (side, message, hint), names in tables.items()
     )
+
+
+def _names(side: str, tables: Sequence[str]) -> str:
+    return ", ".join(tables) if side != "between" else said("times")
 
 
 def _figures(comparison: Comparison) -> tuple[Figure, ...]:
@@ -156,16 +180,18 @@ def _figures(comparison: Comparison) -> tuple[Figure, ...]:
     if times.interval is None:
         return ()
     one = times.interval
-    bounds = f"{one.confidence:.0%} interval {one.low:.3f} to {one.high:.3f}"
+    ends = {"low": f"{one.low:.3f}", "high": f"{one.high:.3f}"}
+    bounds = said("{confidence:.0%} interval {low} to {high}", confidence=one.confidence, **ends)
     if one.method == "rates":
-        bounds = f"time for the same work; {one.low:.3f} to {one.high:.3f}"
-    what, steps = "Step", (plural(times.base_steps, "step"), plural(times.new_steps, "step"))
-    if times.unit == "window":
-        what, steps = "Recording", ("", "")
+        bounds = listing((said("time for the same work"), said("{low} to {high}", **ends)), "; ")
+    labels, steps = (said("Recording, base"), said("Recording, new")), ("", "")
+    if times.unit != "window":
+        labels = said("Step, base"), said("Step, new")
+        steps = plural(times.base_steps, "step"), plural(times.new_steps, "step")
     return (
-        Figure("Verdict", comparison.verdict),
-        Figure(f"{what}, base", duration(times.base_ns), steps[0]),
-        Figure(f"{what}, new", duration(times.new_ns), steps[1]),
+        Figure("Verdict", _VERDICTS[comparison.verdict]),
+        Figure(labels[0], duration(times.base_ns), steps[0]),
+        Figure(labels[1], duration(times.new_ns), steps[1]),
         Figure("Ratio", f"{one.ratio:.3f}", bounds),
         Figure("Difference", percent(one.ratio - 1)),
     )

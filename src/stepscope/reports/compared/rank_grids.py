@@ -6,18 +6,26 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
+from stepscope.language import pattern, recalled, said
 from stepscope.model.amounts import NONE, percent
 from stepscope.reports.blocks import Block, Grid, Heading
-from stepscope.reports.compared.cells import ratio_words, signed
+from stepscope.reports.compared.cells import between, headed, ratio_words, signed
 from stepscope.reports.text import visible
 from stepscope.reports.units import Scale, time_scale
 
 Row = dict[str, Any]
 #: Parts shown beside a rank's own time; the rest of them is in the files.
 _PARTS: Final = (
-    ("compute_ns", "compute"), ("transfer_ns", "transfer"), ("exposed_copy_ns", "copies"), ("idle_ns", "idle"),
-    ("waited_ns", "waits"),
+    ("compute_ns", said("compute")), ("transfer_ns", said("transfer")), ("exposed_copy_ns", said("copies")),
+    ("idle_ns", said("idle")), ("waited_ns", said("waits")),
 )  # fmt: skip
+#: The worst and the typical rank, of the whole job or of a stage.
+_WHICH: Final = {
+    ("worst", True): pattern("the worst: {ranks}, {base} and {new} ranks"),
+    ("typical", True): pattern("the typical: {ranks}, {base} and {new} ranks"),
+    ("worst", False): pattern("the worst of stage {stage}: {ranks}"),
+    ("typical", False): pattern("the typical of stage {stage}: {ranks}"),
+}
 
 
 def rank_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
@@ -30,9 +38,9 @@ def rank_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
         return ()
     one = time_scale([row[f"{side}_own_ns"] for row in worst for side in ("base", "new")])
     found = [
-        Grid(_headings("rank", one), tuple(_cells(_place(row), row, one) for row in worst), table="job_worst"),
+        Grid(_headings(said("rank"), one), tuple(_cells(_place(row), row, one) for row in worst), table="job_worst"),
         Grid(
-            _headings("ranks", one), tuple(_cells(_pair(row), row, one) for row in ranks[:top]),
+            _headings(said("ranks"), one), tuple(_cells(_pair(row), row, one) for row in ranks[:top]),
             hidden=max(0, len(ranks) - top), table="job_ranks", whole=True,
         ),
     ]  # fmt: skip
@@ -43,8 +51,8 @@ def rank_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
 
 def _headings(what: str, one: Scale) -> tuple[Heading, ...]:
     return (
-        Heading(what, number=False), Heading(f"base {one.label}".rstrip()), Heading(f"new {one.label}".rstrip()),
-        Heading("ratio"), Heading("interval", rank=1),
+        Heading(what, number=False), Heading(headed(said("base"), one)), Heading(headed(said("new"), one)),
+        Heading(said("ratio")), Heading(said("interval"), rank=1),
         *(Heading(words, rank=2 + i) for i, (_, words) in enumerate(_PARTS)),
     )  # fmt: skip
 
@@ -52,9 +60,9 @@ def _headings(what: str, one: Scale) -> tuple[Heading, ...]:
 def _cells(name: str, row: Row, one: Scale) -> tuple[str, ...]:
     times = [NONE if row[f"{side}_own_ns"] is None else one.write(row[f"{side}_own_ns"]) for side in ("base", "new")]
     ratio = NONE if row["ratio"] is None else f"{row['ratio']:.2f}"
-    interval = NONE if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}"
+    interval = NONE if row["low"] is None else between(f"{row['low']:.2f}", f"{row['high']:.2f}")
     if row["sure"] is False:
-        interval = f"({interval})"
+        interval = said("({interval})", interval=interval)
     diffs = []
     for part, _ in _PARTS:
         base, new = row[f"base_{part}"], row[f"new_{part}"]
@@ -63,14 +71,15 @@ def _cells(name: str, row: Row, one: Scale) -> tuple[str, ...]:
 
 
 def _place(row: Row) -> str:
-    of = f", {row['base_ranks']} and {row['new_ranks']} ranks" if row["stage"] is None else ""
-    stage = "" if row["stage"] is None else f" of stage {row['stage']}"
-    return f"the {row['which']}{stage}: {_numbers(row)}{of}"
+    values = {"ranks": _numbers(row), "base": row["base_ranks"], "new": row["new_ranks"], "stage": row["stage"]}
+    text = _WHICH[row["which"], row["stage"] is None]
+    return said(text, **{name: value for name, value in values.items() if f"{{{name}}}" in text})
 
 
 def _pair(row: Row) -> str:
-    stage = "" if row["stage"] is None else f" (stage {row['stage']})"
-    return f"{_numbers(row)}{stage}"
+    if row["stage"] is None:
+        return _numbers(row)
+    return said("{ranks} (stage {stage})", ranks=_numbers(row), stage=row["stage"])
 
 
 def _numbers(row: Row) -> str:
@@ -83,9 +92,9 @@ def _numbers(row: Row) -> str:
 def _groups(groups: Sequence[Row]) -> Grid:
     one = time_scale([row[name] for row in groups for name in ("base_most_ns", "new_most_ns")])
     headings = (
-        Heading("groups, exposed per step", number=False), Heading("number"), Heading("new"),
-        Heading(f"base {one.label}".rstrip()), Heading(f"new {one.label}".rstrip()), Heading("ratio"),
-        Heading("growth", rank=2), Heading("most, base", rank=1), Heading("most, new", rank=1),
+        Heading(said("groups, exposed per step"), number=False), Heading(said("number")), Heading(said("new")),
+        Heading(headed(said("base"), one)), Heading(headed(said("new"), one)), Heading(said("ratio")),
+        Heading(said("growth"), rank=2), Heading(said("most, base"), rank=1), Heading(said("most, new"), rank=1),
     )  # fmt: skip
     rows = []
     for row in groups:
@@ -97,5 +106,5 @@ def _groups(groups: Sequence[Row]) -> Grid:
         growth = signed(percent(new / base - 1)) if base and new is not None else NONE
         ratio = ratio_words(base or 0, new or 0, (base is not None, new is not None))
         number = str(row["base_groups"]), str(row["new_groups"])
-        rows.append((visible(row["purpose"]), *number, *times[:2], ratio, growth, *times[2:]))
+        rows.append((recalled(visible(row["purpose"])), *number, *times[:2], ratio, growth, *times[2:]))
     return Grid(headings, tuple(rows), table="job_groups")

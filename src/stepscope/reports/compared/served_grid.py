@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.comparison.result import Comparison
+from stepscope.language import said
+from stepscope.model.part_words import in_words
 from stepscope.reports.blocks import Block, Grid, Heading
-from stepscope.reports.compared.cells import ratio_words, signed
+from stepscope.reports.compared.cells import headed, ratio_words, signed
 from stepscope.reports.units import time_scale
 
 #: Roles of less than this share of both sides' passes are not shown.
@@ -27,14 +29,14 @@ def served_grids(comparison: Comparison) -> tuple[Block, ...]:
         base, new = (sum(one[i] for one in times) for i in (1, 2))
         one = time_scale([base, new])
         shown = [
-            (role, one.write(round(old)), one.write(round(now)), signed(one.write(round(now - old))),
+            (in_words(role), one.write(round(old)), one.write(round(now)), signed(one.write(round(now - old))),
              ratio_words(round(old), round(now)))
             for role, old, now in [*times, ("all", base, new)] if max(old, now) >= _LEAST * max(base, new)
         ]  # fmt: skip
-        unit = f" {one.label}".rstrip()
         headings = (
-            Heading(f"{phase}, per {'token' if each else 'pass'}", number=False), Heading(f"base{unit}"),
-            Heading(f"new{unit}"), Heading(f"diff{unit}"), Heading("ratio", rank=2),
+            Heading(said("{phase}, per token" if each else "{phase}, per pass", phase=in_words(phase)), number=False),
+            Heading(headed(said("base"), one)), Heading(headed(said("new"), one)), Heading(headed(said("diff"), one)),
+            Heading(said("ratio"), rank=2),
         )  # fmt: skip
         grids.append(Grid(headings, tuple(shown), table="served_roles"))
     return tuple(grids)

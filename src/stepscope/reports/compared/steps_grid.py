@@ -9,15 +9,23 @@ from stepscope.comparison.result import Comparison
 from stepscope.comparison.steps.figures import StepFigure
 from stepscope.comparison.steps.recorded import RecordedStep
 from stepscope.comparison.steps.words import part_words
+from stepscope.language import listing, said
 from stepscope.model.amounts import NONE, duration, percent
+from stepscope.model.part_words import in_words
 from stepscope.reports.blocks import Block, Grid, Heading, Line
-from stepscope.reports.compared.cells import signed
+from stepscope.reports.compared.cells import between, signed
 
 _NAMES: Final = {
-    "typical_step": "typical step", "mean_step": "all steps, mean", "p95_step": "all steps, 95th percentile",
-    "longest_step": "the longest", "throughput": "throughput", "stalls": "slow steps cost each",
-    "usual_step": "steps of the usual kind", "slow_step": "steps of the slow kind", "starting_steps": "the start takes",
-}  # fmt: skip
+    "typical_step": said("typical step"),
+    "mean_step": said("all steps, mean"),
+    "p95_step": said("all steps, 95th percentile"),
+    "longest_step": said("the longest"),
+    "throughput": said("throughput"),
+    "stalls": said("slow steps cost each"),
+    "usual_step": said("steps of the usual kind"),
+    "slow_step": said("steps of the slow kind"),
+    "starting_steps": said("the start takes"),
+}
 #: Steps left out that are named, at most.
 _NAMED: Final = 8
 
@@ -28,12 +36,12 @@ def steps_grid(comparison: Comparison) -> tuple[Block, ...]:
     if not steps.figures:
         return ()
     headings = (
-        Heading("steps", number=False), Heading("base"), Heading("new"), Heading("growth"),
-        Heading("interval", rank=1), Heading("which, base", number=False, rank=3),
-        Heading("which, new", number=False, rank=2),
+        Heading(said("steps"), number=False), Heading(said("base")), Heading(said("new")), Heading(said("growth")),
+        Heading(said("interval"), rank=1), Heading(said("which, base"), number=False, rank=3),
+        Heading(said("which, new"), number=False, rank=2),
     )  # fmt: skip
     rows = tuple(_row(one) for one in steps.figures)
-    sides = (("base", steps.base, steps.slow.base.steps), ("new", steps.new, steps.slow.new.steps))
+    sides = ((said("base"), steps.base, steps.slow.base.steps), (said("new"), steps.new, steps.slow.new.steps))
     left = [line for name, every, slow in sides if (line := _left_out(name, every, slow))]
     return (Grid(headings, rows, table="step_figures", whole=True), *left)
 
@@ -44,7 +52,7 @@ def _row(one: StepFigure) -> tuple[str, ...]:
     if one.base and one.diff is not None:
         growth = signed(percent(one.diff / one.base))
         if one.low is not None and one.high is not None:
-            interval = f"{signed(percent(one.low / one.base))} to {signed(percent(one.high / one.base))}"
+            interval = between(signed(percent(one.low / one.base)), signed(percent(one.high / one.base)))
     return (_NAMES[one.name], *words, growth, interval, *one.steps)
 
 
@@ -53,9 +61,14 @@ def _left_out(side: str, every: tuple[RecordedStep, ...], slow: tuple[RecordedSt
     left = [one for one in every if one.role != "typical" or one in slow]
     if not left:
         return None
-    words = [
-        f"step {one.step} {duration(one.ns)} ({one.role}{', in ' + part_words(one.at) if one.at else ''})"
-        for one in left[:_NAMED]
-    ]
-    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-    return Line(f"{side}, not among the usual steps: {'; '.join(words)}{more}", tone="info")
+    steps = listing((_left_step(one) for one in left[:_NAMED]), "; ")
+    if len(left) > _NAMED:
+        steps = said("{steps} and {left} more", steps=steps, left=len(left) - _NAMED)
+    return Line(said("{side}, not among the usual steps: {steps}", side=side, steps=steps), tone="info")
+
+
+def _left_step(one: RecordedStep) -> str:
+    values = {"step": one.step, "time": duration(one.ns), "role": in_words(one.role)}
+    if one.at:
+        return said("step {step} {time} ({role}, in {part})", **values, part=part_words(one.at))
+    return said("step {step} {time} ({role})", **values)

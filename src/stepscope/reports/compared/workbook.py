@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
+from stepscope.language import said, told
 from stepscope.reports.compared.front_sheet import write_page
 from stepscope.reports.compared.outline import outline
 from stepscope.reports.compared.sheets import NEW, SHEETS, CompareColumn, CompareSheet
@@ -18,7 +19,7 @@ _ORDER: Final = "Order Id"
 _FORMULA: Final = ("=", "+", "-", "@")
 _WIDE: Final = 46
 _COLOURS: Final = {"base": "#dbe8f6", "new": "#fbe5d6", "diff": "#e2efda", "": "#eeeeee"}
-_ABOUT: Final = {"overall": "whole recordings"}
+_ABOUT: Final = {"overall": said("whole recordings")}
 
 
 def write(comparison: Comparison, path: Path) -> None:
@@ -67,7 +68,7 @@ class _ComparedSheets:
             at = [i for i, column in enumerate(columns) if column.side == side]
             words = fitting(f"{title}: {facts.source}, rank {facts.rank}")
             sheet.merge_range(0, at[0], 0, at[-1], words, self._heads[side])
-        sheet.write_string(1, 0, _ABOUT.get(one.table, "means per step"))
+        sheet.write_string(1, 0, told(_ABOUT.get(one.table, said("means per step"))))
         for i, column in enumerate(columns):
             sheet.write_string(_HEAD, i, column.heading, self._heads[column.side])
         tables = self._comparison.tables

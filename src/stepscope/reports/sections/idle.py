@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from stepscope.language import said
+from stepscope.model.part_words import in_words
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
@@ -25,8 +26,8 @@ _DESCRIPTIONS: Final = {
 }
 _HEADINGS: Final = (
     Heading("", number=False, rank=5, bar=True),
-    Heading("gaps", rank=2),
-    Heading("meaning", number=False, rank=6),
+    Heading(said("gaps"), rank=2),
+    Heading(said("meaning"), number=False, rank=6),
 )
 
 
@@ -41,16 +42,15 @@ def idle(report: Contents, top: int) -> Section:
     rows: list[tuple[str | float, ...]] = []
     for cause, details in sorted(_worth_showing(found, total).items(), key=lambda item: -_sum(item[1])):
         rows.append(
-            _row(
-                cause.replace("_", " "), _sum(details), _gaps(details), total, len(steps), _DESCRIPTIONS.get(cause, "")
-            )
+            _row(in_words(cause), _sum(details), _gaps(details), total, len(steps), _DESCRIPTIONS.get(cause, ""))
         )
         if len(details) > 1 or (cause == "unknown" and None not in details):
             for detail, (ns, gaps) in sorted(details.items(), key=lambda item: -item[1][0]):
-                rows.append(_row("  " + (detail or "other").replace("_", " "), ns, gaps, total, len(steps), ""))
+                rows.append(_row(said("  {row}", row=in_words(detail or "other")), ns, gaps, total, len(steps), ""))
     shown = tuple(rows[: max(top, 10) * 2])
-    per, of = (said(" per step"), "of the step") if has_steps(report) else ("", "of the time")
-    headings = (Heading("cause", number=False), Heading(per.strip() or "time"), Heading(of), *_HEADINGS)
+    per, of = (said(" per step"), said("of the step")) if has_steps(report) else ("", said("of the time"))
+    each = said("per step") if has_steps(report) else said("time")
+    headings = (Heading(said("cause"), number=False), Heading(each), Heading(of), *_HEADINGS)
     aside = said(
         "{idle} of {total}{per} ({share})",
         idle=duration(idle_ns / len(steps)), total=duration(total / len(steps)), per=per,

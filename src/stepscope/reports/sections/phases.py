@@ -6,19 +6,20 @@ from dataclasses import replace
 from typing import Final
 
 from stepscope.language import said
+from stepscope.model.part_words import in_words
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
 from stepscope.reports.units import NONE, duration, percent
 
 _HEADINGS: Final = (
-    Heading("phase", number=False),
-    Heading("device busy"),
-    Heading("idle"),
-    Heading("of the step"),
+    Heading(said("phase"), number=False),
+    Heading(said("device busy")),
+    Heading(said("idle")),
+    Heading(said("of the step")),
     Heading("", number=False, rank=5, bar=True),
-    Heading("host", rank=1),
-    Heading("meaning", number=False, rank=6),
+    Heading(said("host"), rank=1),
+    Heading(said("meaning"), number=False, rank=6),
 )
 _DESCRIPTIONS: Final = {
     "data_loading": said("the loop waited for its next batch"),
@@ -30,7 +31,7 @@ _DESCRIPTIONS: Final = {
     "rest": said("outside of all phases"),
 }
 #: Without device activity.
-_ON_HOST: Final = (_HEADINGS[0], Heading("host"), _HEADINGS[3], _HEADINGS[4], _HEADINGS[6])
+_ON_HOST: Final = (_HEADINGS[0], Heading(said("host")), _HEADINGS[3], _HEADINGS[4], _HEADINGS[6])
 #: What is less than this share of a step, on the device and on the host, is left out.
 _LEAST: Final = 0.0005
 
@@ -55,7 +56,7 @@ def phases(report: Contents, top: int) -> Section:
     shown = {phase: parts for phase, parts in sums.items()
              if parts[1] + parts[2] > _LEAST * total or parts[0] > _LEAST * hosts}  # fmt: skip
     ordered = sorted(shown.items(), key=lambda item: (-(item[1][1] + item[1][2]), -item[1][0], item[0]))
-    of = "of the step" if has_steps(report) else "of the time"
+    of = said("of the step") if has_steps(report) else said("of the time")
     chosen = _HEADINGS if total else _ON_HOST
     headings = tuple(replace(heading, text=of) if heading.text == "of the step" else heading for heading in chosen)
     return Section(
@@ -65,7 +66,7 @@ def phases(report: Contents, top: int) -> Section:
 
 def _row(phase: str, parts: tuple[int, int, int], count: int, total: int, hosts: int) -> tuple[str | float, ...]:
     host, busy, idle = parts
-    called, description = phase.replace("_", " "), _DESCRIPTIONS.get(phase, "")
+    called, description = in_words(phase), _DESCRIPTIONS.get(phase, "")
     if not total:
         share = host / hosts
         return (called, duration(host / count), percent(share), share, description)

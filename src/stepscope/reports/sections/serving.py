@@ -5,27 +5,29 @@ from __future__ import annotations
 from statistics import median
 from typing import Any, Final
 
+from stepscope.language import said
+from stepscope.model.part_words import in_words
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.units import NONE, duration, percent
 
 _PHASES: Final = (
-    Heading("phase", number=False),
-    Heading("passes"),
-    Heading("requests"),
-    Heading("tokens", rank=1),
-    Heading("on the device"),
-    Heading("idle"),
-    Heading("gap before", rank=2),
-    Heading("scheduler", rank=4),
-    Heading("sampler", rank=5),
-    Heading("tokens/s"),
-    Heading("run", number=False, rank=3),
+    Heading(said("phase"), number=False),
+    Heading(said("passes")),
+    Heading(said("requests")),
+    Heading(said("tokens"), rank=1),
+    Heading(said("on the device")),
+    Heading(said("idle")),
+    Heading(said("gap before"), rank=2),
+    Heading(said("scheduler"), rank=4),
+    Heading(said("sampler"), rank=5),
+    Heading(said("tokens/s")),
+    Heading(said("run"), number=False, rank=3),
 )
 _PARTS: Final = (
-    Heading("part", number=False),
-    Heading("each"),
-    Heading("of it"),
+    Heading(said("part"), number=False),
+    Heading(said("each")),
+    Heading(said("of it")),
     Heading("", number=False, rank=5, bar=True),
 )
 #: Parts of less than this share are left out.
@@ -48,9 +50,10 @@ def serving(report: Contents, top: int) -> Section:
     for of in dict.fromkeys(row["of"] for row in parts):
         largest = sorted((row for row in parts if row["of"] == of), key=lambda row: -row["total_ns"])
         times = tuple(
-            (row["part"], duration(row["token_ns"]), percent(row["share"]), row["share"]) for row in largest[:top]
+            (in_words(row["part"]), duration(row["token_ns"]), percent(row["share"]), row["share"])
+            for row in largest[:top]
         )
-        grids.append(Grid(_PARTS, times, f"Per {of}", table="serving_times"))
+        grids.append(Grid(_PARTS, times, said("Per {what}", what=in_words(of)), table="serving_times"))
     return Section("Serving", tuple(grids))
 
 
@@ -61,7 +64,7 @@ def _phase(rows: list[dict[str, Any]]) -> tuple[str | float, ...]:
     spent, tokens = _total(rows, "device_ns"), _total(rows, "tokens")
     rate = f"{tokens / spent * 1e9:,.0f}" if spent and tokens else NONE
     return (
-        rows[0]["phase"], f"{len(rows):,}", f"{median(row['requests'] for row in rows):,.4g}",
+        in_words(rows[0]["phase"]), f"{len(rows):,}", f"{median(row['requests'] for row in rows):,.4g}",
         f"{tokens / len(rows):,.0f}" if tokens is not None else NONE,
         *(_mean(rows, name) for name in ("device_ns", "idle_ns", "gap_ns", "scheduler_ns", "sampler_ns")), rate, run,
     )  # fmt: skip
