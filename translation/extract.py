@@ -28,6 +28,7 @@ SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "View": ((1,), ("caption",)),
     "UserError": ((0,), ("hint",)),
     "StepscopeError": ((0,), ("hint",)),
+    "BadRequestError": ((0,), ("hint",)),
     "UnusableInputError": ((0,), ("hint",)),
     "MissingInputError": ((0,), ("hint",)),
     "Option": ((), ("help",)),
@@ -39,6 +40,8 @@ SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "HealthLine": ((2, 3), ()),
     "Absence": ((0, 1), ("message", "hint")),
     "SourceTraits": ((), ("inputs", "marking", "marking_elsewhere")),
+    "Advice": ((1, 2, 3), ("what", "why", "change")),
+    "_Switch": ((2,), ("why",)),
     "choose": ((2,), ("otherwise",)),
     "GuidePlace": ((1, 3, 5, 7), ("title", "question", "turns", "settings")),
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from stepscope.cli.main import run
 from stepscope.cli.recording import doctor_output as output
@@ -58,3 +60,14 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert len(told["fine"]) > 5
     assert run(["doctor"]) == 0
     assert "error    CUDA_LAUNCH_BLOCKING=1\n" in capsys.readouterr().out
+
+
+def test_the_command_in_chinese(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("HCCL_RDMA_TC", "3")
+    assert run(["--lang", "zh", "doctor"]) == 0
+    told = capsys.readouterr().out
+    assert "错误     CUDA_LAUNCH_BLOCKING=1\n         主机等待每个 kernel" in told
+    assert "→ 请给出 0 到 252 之间 4 的倍数：DSCP 乘以 4\n" in told
+    assert re.findall(r"(?<![\w.:/\-`])[A-Za-z]?[a-z]+(?:,? [a-z]+){3}", told.partition("未知")[0]) == []
+    assert max(map(cell_len, told.splitlines())) <= 100

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.reports.text import cut, visible
 
@@ -31,7 +32,9 @@ def page(columns: Sequence[dict[str, str]], rows: Sequence[Sequence[Any]], limit
         UserError: The limit or the offset is none.
     """
     if not 1 <= limit <= MOST_ROWS or offset < 0:
-        raise UserError(f"limit is 1 to {MOST_ROWS} and offset 0 or more", hint=call.format(offset=0))
+        raise UserError(
+            said("limit is 1 to {most_rows} and offset 0 or more", most_rows=MOST_ROWS), hint=call.format(offset=0)
+        )
     shown: list[list[Any]] = []
     room = MOST - 2000 - len(json.dumps(columns))
     for row in rows[offset : offset + limit]:

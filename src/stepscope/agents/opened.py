@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.model.trace import Trace
@@ -80,8 +81,8 @@ class Recordings:
             if one.name == name:
                 return one.path
         names = [one.name for one in self.offered]
-        what = f"no recording is called {name!r}" if name else "several recordings are open"
-        raise UserError(what, hint=f"{choose(name, names)}; call `recordings`")
+        what = said("no recording is called {name!r}", name=name) if name else said("several recordings are open")
+        raise UserError(what, hint=said("{choose}; call `recordings`", choose=choose(name, names)))
 
     def get(self, name: str = "") -> OpenRecording:
         """An open recording.

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 
@@ -29,7 +30,7 @@ async def posted(request: Request, most: int) -> Any:
     async for chunk in request.stream():
         body += chunk
         if len(body) > most:
-            raise BadRequestError(f"a request may bring {most:,} bytes", hint="ask for less at a time")
+            raise BadRequestError(said("a request may bring {most:,} bytes", most=most), hint="ask for less at a time")
     try:
         return json.loads(bytes(body))
     except (ValueError, RecursionError) as error:
@@ -50,7 +51,7 @@ def number(request: Request, name: str, default: int | None = None) -> int | Non
     except ValueError:
         found = 1 << 63
     if not -(1 << 63) <= found < 1 << 63:
-        raise UserError(f"{name} is no whole number: {given[:40]}")
+        raise UserError(said("{name} is no whole number: {given}", name=name, given=given[:40]))
     return found
 
 
@@ -62,5 +63,5 @@ def one_rank(request: Request, trace: Trace) -> Trace:
     """
     rank = number(request, "rank", trace.ranks[0])
     if rank not in trace.ranks:
-        raise UserError(f"the recording has no rank {rank}")
+        raise UserError(said("the recording has no rank {rank}", rank=rank))
     return trace.rank(rank)

@@ -8,6 +8,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.web.making import Note
@@ -91,11 +92,13 @@ class Changeable:
 
         given = (asked.findings, asked.scale, asked.remove, asked.overlap)
         if (number := sum(len(one) for one in given)) > _MOST:
-            raise UserError(f"a question may name {_MOST} changes, not {number}")
+            raise UserError(said("a question may name {most} changes, not {number}", most=_MOST, number=number))
         for key in asked.findings:
             if key not in self.findings:
-                hint = choose(key, tuple(self.findings)) if self.findings else "none changes the steps of this rank"
-                raise UserError(f"the rank has no finding {key[:40]!r}", hint=hint)
+                hint = (
+                    choose(key, tuple(self.findings)) if self.findings else said("none changes the steps of this rank")
+                )
+                raise UserError(said("the rank has no finding {key!r}", key=key[:40]), hint=hint)
         trace = self.trace.for_thread()
         words = change_of(trace, scale=asked.scale, remove=asked.remove, overlap=asked.overlap)
         change = reduce(add, (self.findings[key][1] for key in asked.findings), Change()) + words

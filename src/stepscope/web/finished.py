@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from stepscope.language import speaking, spoken
+from stepscope.language import said, speaking, spoken
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.web.answers import encoded
@@ -76,7 +76,7 @@ class Finished:
             UserError: The report has no such table.
         """
         if name not in self.tables:
-            raise UserError(f"the report has no table called {name!r}", hint=choose(name, self.tables))
+            raise UserError(said("the report has no table called {name!r}", name=name), hint=choose(name, self.tables))
         return self._answer(_TABLE + name)
 
     def rows(self, name: str) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.web.changeable import Asked, Changeable
 from stepscope.web.making import Making, Note, Progress
@@ -47,7 +48,7 @@ class Predicting:
     def _chosen(self, rank: int | None) -> int:
         if rank is not None:
             if rank not in self._trace.ranks:
-                raise UserError(f"the recording has no rank {rank}")
+                raise UserError(said("the recording has no rank {rank}", rank=rank))
             return rank
         with self._guard:
             if self._decisive is None:

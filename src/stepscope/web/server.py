@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from starlette.types import ASGIApp
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 
 
@@ -26,7 +27,10 @@ def listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         found.close()
         why = getattr(error, "strerror", None) or str(error)
-        raise UserError(f"can't listen on {host}, port {port} ({why})", hint="give --port 0 for a free port") from error
+        raise UserError(
+            said("can't listen on {host}, port {port} ({why})", host=host, port=port, why=why),
+            hint="give --port 0 for a free port",
+        ) from error
     found.listen(128)
     return found
 

@@ -8,6 +8,7 @@ from typing import Any
 from stepscope.agents.amounts import time_of
 from stepscope.agents.bounds import page, short
 from stepscope.agents.opened import Recordings
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.rules import documentation, remedies
@@ -33,7 +34,7 @@ class FindingTools:
             offset: Rows to leave out before.
         """
         if family and family not in FAMILIES:
-            raise UserError(f"no family is called {family!r}", hint=choose(family, FAMILIES))
+            raise UserError(said("no family is called {family!r}", family=family), hint=choose(family, FAMILIES))
         opened = self._recordings.get(recording)
         chosen = [one for one in opened.report.findings if family in ("", one.family)]
         rows = [
@@ -58,9 +59,11 @@ class FindingTools:
         chosen = [one for one in opened.report.findings if one.code == code.upper()]
         if not 0 <= which < len(chosen):
             hint = (
-                f"{choose(code, dict.fromkeys(codes), 'call `findings`')}" if not chosen else "give a smaller `which`"
+                choose(code, dict.fromkeys(codes), "call `findings`") if not chosen else said("give a smaller `which`")
             )
-            raise UserError(f"{opened.name} has {len(chosen)} findings of {code}", hint=hint)
+            raise UserError(
+                said("{name} has {count} findings of {code}", name=opened.name, count=len(chosen), code=code), hint=hint
+            )
         return {**_whole(chosen[which]), "of_this_rule": len(chosen), "next": f"rule(name={code.upper()!r})"}
 
     def rule(self, name: str = "") -> Any:
@@ -82,7 +85,7 @@ class FindingTools:
         if name in remedies.names():
             return {"remedy": name, "text": remedies.text(name)}
         hint = choose(name, (*known, *remedies.names()), "call `rule` without a name")
-        raise UserError(f"no rule or remedy is called {name!r}", hint=hint)
+        raise UserError(said("no rule or remedy is called {name!r}", name=name), hint=hint)
 
 
 def _whole(found: Finding) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from stepscope.guide import text
 from stepscope.guide.finding_place import place
 from stepscope.guide.tree import BY_KEY
 from stepscope.guide.walk import walk
-from stepscope.language import speaking
+from stepscope.language import said, speaking
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.planning.api import plan as planned
@@ -60,7 +60,10 @@ class GuideTools:
             choices: What is fixed: tp, pp, dp, micro_batch, global_batch, seq, recompute, zero, framework, precision.
         """
         if isinstance(model, str) and preset(model) is None:
-            raise UserError(f"no preset is called {model!r}", hint=f"{choose(model, sorted(PRESETS))}, or give figures")
+            raise UserError(
+                said("no preset is called {model!r}", model=model),
+                hint=said("{choose}, or give figures", choose=choose(model, sorted(PRESETS))),
+            )
         if not 1 <= top <= 5:
             raise UserError("top is 1 to 5", hint="give a smaller number")
         fixed = dict(choices or {})

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from stepscope.agents.bounds import MOST_ROWS, page
 from stepscope.agents.opened import Recordings
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.schema import Column
 from stepscope.model.suggest import choose
@@ -99,7 +100,7 @@ class TableTools:
         if not table:
             return {"tables": {name: one.description for name, one in known.items()}, "next": "schema(table=NAME)"}
         if table not in known:
-            raise UserError(f"no canonical table is called {table!r}", hint=choose(table, known))
+            raise UserError(said("no canonical table is called {table!r}", table=table), hint=choose(table, known))
         return {"table": table, "columns": [_said(column) for column in known[table].columns]}
 
 
@@ -109,7 +110,7 @@ def _said(column: Column) -> dict[str, str]:
 
 def _known(name: str, names: list[str]) -> str:
     if name not in names:
-        raise UserError(f"the table has no column called {name!r}", hint=choose(name, names))
+        raise UserError(said("the table has no column called {name!r}", name=name), hint=choose(name, names))
     return name
 
 
@@ -121,4 +122,7 @@ def _filtered(rows: list[dict[str, Any]], where: str, known: list[str]) -> list[
             if sign == "~":
                 return [row for row in rows if value.lower() in str(row[column]).lower()]
             return [row for row in rows if str(row[column]).lower() == value.lower()]
-    raise UserError(f"`where` is COLUMN=VALUE or COLUMN~TEXT, not {where[:60]!r}", hint=f"columns: {', '.join(known)}")
+    raise UserError(
+        said("`where` is COLUMN=VALUE or COLUMN~TEXT, not {where!r}", where=where[:60]),
+        hint=said("columns: {names}", names=", ".join(known)),
+    )

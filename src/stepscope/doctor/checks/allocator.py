@@ -8,6 +8,7 @@ from typing import Final
 
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
+from stepscope.language import said
 from stepscope.model.suggest import choose
 
 _COMMON: Final = {"max_split_size_mb", "garbage_collection_threshold", "expandable_segments"}
@@ -53,7 +54,10 @@ def allocator_settings(facts: Facts) -> Verdict:
         text = " and ".join(f"{name}={value}" for name, value in given.items())
         found.append(
             Advice(
-                "warning", text, f"only one of them is read, PYTORCH_ALLOC_CONF from {_RENAMED} on", "set one of them"
+                "warning",
+                text,
+                said("only one of them is read, PYTORCH_ALLOC_CONF from {renamed} on", renamed=_RENAMED),
+                "set one of them",
             )
         )
     return found
@@ -64,18 +68,36 @@ def _of(name: str, text: str, known: set[str]) -> Iterator[Advice]:
     for option, value in options.items():
         if option not in known:
             hint = choose(option, sorted(known), "see PyTorch's notes on memory management")
-            yield Advice("error", f"{name} has {option}", "PyTorch does not know it, and stops or ignores it", hint)
+            yield Advice(
+                "error",
+                said("{name} has {option}", name=name, option=option),
+                "PyTorch does not know it, and stops or ignores it",
+                hint,
+            )
         elif why := _wrong(option, value):
-            yield Advice("error", f"{name} has {option}:{value}", "PyTorch refuses it", why)
+            yield Advice(
+                "error",
+                said("{name} has {option}:{value}", name=name, option=option, value=value),
+                "PyTorch refuses it",
+                why,
+            )
     expands = options.get("expandable_segments", "").lower() == "true"
     others = [one for one in ("max_split_size_mb", "garbage_collection_threshold") if one in options]
     if "NPU" in name and expands and others:
-        why = "torch_npu takes expandable segments only without the other"
-        yield Advice("error", f"{name} has expandable_segments and {others[0]}", why, f"leave {others[0]} out")
-    elif expands and "max_split_size_mb" in options:
-        why = "segments that grow are hardly fragmented, and a limit of splits keeps blocks from being used again"
+        why = said("torch_npu takes expandable segments only without the other")
         yield Advice(
-            "info", f"{name} has expandable_segments and max_split_size_mb", why, "leave max_split_size_mb out"
+            "error",
+            said("{name} has expandable_segments and {others}", name=name, others=others[0]),
+            why,
+            said("leave {others} out", others=others[0]),
+        )
+    elif expands and "max_split_size_mb" in options:
+        why = said("segments that grow are hardly fragmented, and a limit of splits keeps blocks from being used again")
+        yield Advice(
+            "info",
+            said("{name} has expandable_segments and max_split_size_mb", name=name),
+            why,
+            "leave max_split_size_mb out",
         )
 
 
@@ -90,13 +112,13 @@ def _options(text: str) -> Iterator[tuple[str, str]]:
 def _wrong(option: str, value: str) -> str:
     """What to give instead; empty if the value is fine."""
     if option == "expandable_segments":
-        return "" if value.lower() in ("true", "false") else "give expandable_segments:True"
+        return "" if value.lower() in ("true", "false") else said("give expandable_segments:True")
     if option not in ("max_split_size_mb", "garbage_collection_threshold"):
         return ""
     try:
         number = float(value)
     except ValueError:
-        return "give a number"
+        return said("give a number")
     if option == "max_split_size_mb":
-        return "" if number > _LEAST_SPLIT else f"give more than {_LEAST_SPLIT} MB"
-    return "" if 0 < number < 1 else "give a share of memory between 0 and 1, as 0.8"
+        return "" if number > _LEAST_SPLIT else said("give more than {megabytes} MB", megabytes=_LEAST_SPLIT)
+    return "" if 0 < number < 1 else said("give a share of memory between 0 and 1, as 0.8")

@@ -6,6 +6,7 @@ from typing import Final
 
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
+from stepscope.language import said
 
 _INSTALL: Final = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest"
 
@@ -17,7 +18,7 @@ def amd_build(facts: Facts) -> Verdict:
         return None
     if not facts.amd_gpus or facts.gpus or facts.torch_hip != (0, 0):
         return []
-    why = "the job runs on the CPU"
+    why = said("the job runs on the CPU")
     return [Advice("error", "PyTorch was built without ROCm", why, "install PyTorch for ROCm from pytorch.org")]
 
 
@@ -28,7 +29,7 @@ def amd_access(facts: Facts) -> Verdict:
         return None
     if not facts.amd_gpus or facts.amd_open:
         return []
-    change = (
+    change = said(
         "add the user to the groups render and video, or start the container with --device=/dev/kfd --device=/dev/dri"
     )
     return [Advice("error", "/dev/kfd can't be opened", "ROCm finds no GPU, and the job runs on the CPU", change)]
@@ -46,8 +47,10 @@ def amd_visible(facts: Facts) -> Verdict:
     names = [name for name in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES") if facts.environ.get(name)]
     if not facts.amd_gpus or len(names) < 2:
         return []
-    why = "numbers of HIP_VISIBLE_DEVICES count the devices that ROCR_VISIBLE_DEVICES leaves, so that others are used"
-    return [Advice("info", f"{' and '.join(names)} are set", why, "set one of them")]
+    why = said(
+        "numbers of HIP_VISIBLE_DEVICES count the devices that ROCR_VISIBLE_DEVICES leaves, so that others are used"
+    )
+    return [Advice("info", said("{names} are set", names=" and ".join(names)), why, "set one of them")]
 
 
 @check(
@@ -63,6 +66,6 @@ def iommu(facts: Facts) -> Verdict:
     translated = [kind for kind in facts.iommu.values() if kind.startswith("DMA")]
     if len(translated) < 2:
         return []
-    what = f"an IOMMU translates addresses of {len(translated)} accelerators"
-    why = "copies from device to device and to network cards are slower, or go through memory of the host"
+    what = said("an IOMMU translates addresses of {count} accelerators", count=len(translated))
+    why = said("copies from device to device and to network cards are slower, or go through memory of the host")
     return [Advice("warning", what, why, "boot Linux with iommu=pt, unless virtual machines need the translation")]

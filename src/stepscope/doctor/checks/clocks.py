@@ -6,6 +6,7 @@ from typing import Final
 
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
+from stepscope.language import said
 
 #: What keeps clocks high, or lets the processor choose them by itself.
 _FAST: Final = frozenset({"performance"})
@@ -23,5 +24,12 @@ def cpu_governor(facts: Facts) -> Verdict:
     slow = sorted(facts.governors - _FAST)
     if not slow:
         return []
-    why = "a thread that launches kernels sleeps often, so that its CPU's clock is low when it wakes up"
-    return [Advice("info", f"CPU governor {', '.join(slow)}", why, "cpupower frequency-set -g performance on the host")]
+    why = said("a thread that launches kernels sleeps often, so that its CPU's clock is low when it wakes up")
+    return [
+        Advice(
+            "info",
+            said("CPU governor {slow}", slow=", ".join(slow)),
+            why,
+            "cpupower frequency-set -g performance on the host",
+        )
+    ]

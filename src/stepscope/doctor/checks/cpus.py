@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.checks.threads import ranks_here, usable_cpus
 from stepscope.doctor.facts import Facts
+from stepscope.language import said
 
 _CGROUP: Final = "[Linux](https://docs.kernel.org/admin-guide/cgroup-v2.html)"
 #: Share of periods without time left that is worth a word.
@@ -24,9 +25,16 @@ def cpu_limit(facts: Facts) -> Verdict:
         return None
     if math.isinf(facts.cpu_quota) or facts.cpu_quota >= visible:
         return []
-    what = f"CPU time of {facts.cpu_quota:g} CPUs, and {visible} CPUs are visible"
-    why = "libraries start a thread per visible CPU; when the time is used up, all of them stop for the rest of 100 ms"
-    change = f"raise the limit of the container, or OMP_NUM_THREADS={max(1, int(facts.cpu_quota / ranks_here(facts)))}"
+    what = said(
+        "CPU time of {cpu_quota:g} CPUs, and {visible} CPUs are visible", cpu_quota=facts.cpu_quota, visible=visible
+    )
+    why = said(
+        "libraries start a thread per visible CPU; when the time is used up, all of them stop for the rest of 100 ms"
+    )
+    change = said(
+        "raise the limit of the container, or OMP_NUM_THREADS={value}",
+        value=max(1, int(facts.cpu_quota / ranks_here(facts))),
+    )
     return [Advice("warning", what, why, change)]
 
 
@@ -41,7 +49,9 @@ def cpu_throttled(facts: Facts) -> Verdict:
         return None
     if facts.throttled <= _THROTTLED:
         return []
-    what = f"CPU time was used up in {100 * facts.throttled:.0f} % of periods since this container started"
+    what = said(
+        "CPU time was used up in {value:.0f} % of periods since this container started", value=100 * facts.throttled
+    )
     return [
         Advice("warning", what, "all threads stop until the next period", "raise the limit, or start fewer threads")
     ]
@@ -59,8 +69,8 @@ def cpus_per_rank(facts: Facts) -> Verdict:
         return None
     if usable >= _PER_RANK * ranks:
         return []
-    what = f"{usable:g} CPUs for {ranks} rank{'s' if ranks > 1 else ''}"
-    why = "the loop, the backward pass and workers of the data loader wait for each other"
+    what = said("{usable:g} CPUs for {ranks} rank{en_s}", usable=usable, ranks=ranks, en_s="s" if ranks > 1 else "")
+    why = said("the loop, the backward pass and workers of the data loader wait for each other")
     visible = facts.allowed is not None and facts.cpus is not None and len(facts.allowed) < facts.cpus
-    change = "bind the job to more CPUs (taskset, --cpus-per-task)" if visible else "ask for more CPUs"
+    change = said("bind the job to more CPUs (taskset, --cpus-per-task)") if visible else said("ask for more CPUs")
     return [Advice("warning", what, why, change)]

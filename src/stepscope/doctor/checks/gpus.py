@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts, Gpu
+from stepscope.language import said
 
 _SMI: Final = "[nvidia-smi](https://docs.nvidia.com/deploy/nvidia-smi/)"
 #: Share of its power or clock below which a limit was set on purpose, or by mistake.
@@ -29,7 +30,8 @@ def _affected(
 
 
 def _numbers(gpus: Sequence[Gpu]) -> str:
-    return f"GPU{'s' if len(gpus) > 1 else ''} {', '.join(str(gpu.index) for gpu in gpus)}"
+    numbers = ", ".join(str(gpu.index) for gpu in gpus)
+    return said("GPU{en_s} {numbers}", en_s="s" if len(gpus) > 1 else "", numbers=numbers)
 
 
 @check("gpu-persistence", "the driver is unloaded while nobody uses a GPU", _SMI)
@@ -38,8 +40,8 @@ def gpu_persistence(facts: Facts) -> Verdict:
     found, verdict = _affected(facts, lambda one: one.persistent is not None, lambda one: not one.persistent)
     if found is None:
         return verdict
-    why = "each start loads the driver anew, which takes seconds, and settings of clocks and power are lost"
-    what = f"persistence mode is off on {_numbers(found)}"
+    why = said("each start loads the driver anew, which takes seconds, and settings of clocks and power are lost")
+    what = said("persistence mode is off on {found}", found=_numbers(found))
     return [Advice("info", what, why, "run nvidia-persistenced, or nvidia-smi -pm 1, on the host")]
 
 
@@ -54,9 +56,21 @@ def gpu_power(facts: Facts) -> Verdict:
     if found is None:
         return verdict
     first = found[0]
-    what = f"{_numbers(found)} may take {first.power_limit_w:.0f} W of {first.power_default_w:.0f} W"
-    why = "large matrix multiplications run at lower clocks than the GPU has"
-    return [Advice("warning", what, why, f"nvidia-smi -pl {first.power_default_w:.0f}, if that is not meant")]
+    what = said(
+        "{found} may take {power_limit_w:.0f} W of {power_default_w:.0f} W",
+        found=_numbers(found),
+        power_limit_w=first.power_limit_w,
+        power_default_w=first.power_default_w,
+    )
+    why = said("large matrix multiplications run at lower clocks than the GPU has")
+    return [
+        Advice(
+            "warning",
+            what,
+            why,
+            said("nvidia-smi -pl {power_default_w:.0f}, if that is not meant", power_default_w=first.power_default_w),
+        )
+    ]
 
 
 @check("gpu-clocks", f"clocks are set below {100 * _LOWERED:.0f} % of the default", _SMI)
@@ -69,7 +83,12 @@ def gpu_clocks(facts: Facts) -> Verdict:
     )
     if found is None:
         return verdict
-    what = f"{_numbers(found)} run at {found[0].clock_mhz} MHz, and at {found[0].clock_default_mhz} MHz by default"
+    what = said(
+        "{found} run at {clock_mhz} MHz, and at {clock_default_mhz} MHz by default",
+        found=_numbers(found),
+        clock_mhz=found[0].clock_mhz,
+        clock_default_mhz=found[0].clock_default_mhz,
+    )
     return [Advice("info", what, "kernels that compute take longer", "nvidia-smi -rac, if that is not meant")]
 
 
@@ -80,9 +99,16 @@ def gpu_slowed(facts: Facts) -> Verdict:
     if found is None:
         return verdict
     reasons = sorted({reason for gpu in found for reason in gpu.slowed or ()})
-    why = "kernels take longer, and in a job of several GPUs all wait for the slowest"
-    change = "see to cooling and power supply of the host"
-    return [Advice("warning", f"clocks of {_numbers(found)} are lowered by {', '.join(reasons)}", why, change)]
+    why = said("kernels take longer, and in a job of several GPUs all wait for the slowest")
+    change = said("see to cooling and power supply of the host")
+    return [
+        Advice(
+            "warning",
+            said("clocks of {found} are lowered by {reasons}", found=_numbers(found), reasons=", ".join(reasons)),
+            why,
+            change,
+        )
+    ]
 
 
 @check("gpu-link", "a GPU uses fewer lanes of PCIe than it has", _SMI)
@@ -95,8 +121,13 @@ def gpu_link(facts: Facts) -> Verdict:
     )
     if found is None:
         return verdict
-    what = f"{_numbers(found)} use {found[0].link_width} of {found[0].link_most} lanes of PCIe"
-    why = "copies between host and device take as many times longer"
+    what = said(
+        "{found} use {link_width} of {link_most} lanes of PCIe",
+        found=_numbers(found),
+        link_width=found[0].link_width,
+        link_most=found[0].link_most,
+    )
+    why = said("copies between host and device take as many times longer")
     return [Advice("warning", what, why, "see whether the board sits right, and how the slot divides its lanes")]
 
 
@@ -107,9 +138,13 @@ def gpu_in_use(facts: Facts) -> Verdict:
     if found is None:
         return verdict
     most = max(gpu.used_mib or 0 for gpu in found)
-    why = "another job takes memory and time of the device, or one that died has left a process"
-    change = "see who it is (nvidia-smi), or choose other GPUs with CUDA_VISIBLE_DEVICES"
-    return [Advice("warning", f"up to {most:,} MiB of {_numbers(found)} are in use", why, change)]
+    why = said("another job takes memory and time of the device, or one that died has left a process")
+    change = said("see who it is (nvidia-smi), or choose other GPUs with CUDA_VISIBLE_DEVICES")
+    return [
+        Advice(
+            "warning", said("up to {most:,} MiB of {found} are in use", most=most, found=_numbers(found)), why, change
+        )
+    ]
 
 
 @check("gpu-divided", "a GPU is divided into instances (MIG)", _SMI)
@@ -118,5 +153,12 @@ def gpu_divided(facts: Facts) -> Verdict:
     found, verdict = _affected(facts, lambda one: one.divided is not None, lambda one: bool(one.divided))
     if found is None:
         return verdict
-    why = "a process sees one instance, and instances exchange data through the host"
-    return [Advice("info", f"{_numbers(found)} are divided (MIG)", why, "nvidia-smi -mig 0 for a job of its own")]
+    why = said("a process sees one instance, and instances exchange data through the host")
+    return [
+        Advice(
+            "info",
+            said("{found} are divided (MIG)", found=_numbers(found)),
+            why,
+            "nvidia-smi -mig 0 for a job of its own",
+        )
+    ]

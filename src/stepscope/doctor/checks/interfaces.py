@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
+from stepscope.language import said
 
 #: Variables that name interfaces by how they begin; `=` names whole ones, `^` those that are left out.
 _BY_PREFIX: Final = ("NCCL_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
@@ -67,10 +68,14 @@ def _chosen(value: str, there: tuple[str, ...]) -> bool:
 
 
 def _advice(name: str, value: str, there: tuple[str, ...]) -> Advice:
-    why = "collectives find no way to other processes, and the job fails as it starts"
+    why = said("collectives find no way to other processes, and the job fails as it starts")
     if name == _DEVICES:
-        why = "NCCL finds no such adapter, and goes through sockets"
-    change = f"name some of those that are there: {', '.join(there)}" if there else f"unset {name}: there are none"
+        why = said("NCCL finds no such adapter, and goes through sockets")
+    change = (
+        said("name some of those that are there: {there}", there=", ".join(there))
+        if there
+        else said("unset {name}: there are none", name=name)
+    )
     return Advice("error", f"{name}={value}", why, change)
 
 
@@ -82,8 +87,8 @@ def _address(value: str, facts: Facts) -> list[Advice]:
     if facts.addresses is None or str(given) in facts.addresses:
         return []
     own = ", ".join(sorted(facts.addresses))
-    why = "HCCL listens on an address that is none of this machine's, and fails as it starts"
-    return [Advice("error", f"{_ADDRESS}={value}", why, f"give one of {own}, for each machine its own")]
+    why = said("HCCL listens on an address that is none of this machine's, and fails as it starts")
+    return [Advice("error", f"{_ADDRESS}={value}", why, said("give one of {own}, for each machine its own", own=own))]
 
 
 @check(
@@ -97,8 +102,10 @@ def preloaded_libraries(facts: Facts) -> Verdict:
         return []
     if facts.preload_missing is None:
         return None
-    why = "the loader goes on without, and says so on the standard error of every process"
+    why = said("the loader goes on without, and says so on the standard error of every process")
     return [
-        Advice("error", f"LD_PRELOAD names {one}, which is not there", why, "install it, or mend the path")
+        Advice(
+            "error", said("LD_PRELOAD names {one}, which is not there", one=one), why, "install it, or mend the path"
+        )
         for one in facts.preload_missing
     ]

@@ -7,6 +7,7 @@ from typing import Final
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
 from stepscope.doctor.machine import version
+from stepscope.language import said
 
 #: The oldest driver, on Linux, for each major version of CUDA.
 _DRIVERS: Final = {13: (580,), 12: (525,), 11: (450,)}
@@ -38,8 +39,16 @@ def gpu_driver(facts: Facts) -> Verdict:
     least = _DRIVERS.get(facts.torch_cuda[0])
     if least is None or not drivers or drivers[0] >= least:
         return []
-    what = f"driver {_shown(drivers[0])} with PyTorch for CUDA {_shown(facts.torch_cuda)}"
-    why = f"CUDA {facts.torch_cuda[0]} needs driver {_shown(least)} or later; CUDA starts with none of the GPUs"
+    what = said(
+        "driver {drivers} with PyTorch for CUDA {torch_cuda}",
+        drivers=_shown(drivers[0]),
+        torch_cuda=_shown(facts.torch_cuda),
+    )
+    why = said(
+        "CUDA {torch_cuda} needs driver {least} or later; CUDA starts with none of the GPUs",
+        torch_cuda=facts.torch_cuda[0],
+        least=_shown(least),
+    )
     return [Advice("error", what, why, "update the driver, or install PyTorch for an older CUDA")]
 
 
@@ -56,14 +65,18 @@ def gpu_build(facts: Facts) -> Verdict:
     if not facts.gpus:
         return []
     if facts.torch_cuda == (0, 0):
-        why = "the job runs on the CPU"
+        why = said("the job runs on the CPU")
         return [Advice("error", "PyTorch was built without CUDA", why, "install PyTorch for CUDA from pytorch.org")]
     for gpu in facts.gpus:
         first = _FIRST.get(gpu.capability) if gpu.capability else None
         if first is not None and facts.torch_cuda < first:
-            what = f"PyTorch for CUDA {_shown(facts.torch_cuda)} on {gpu.name}"
-            why = f"kernels for its compute capability {_shown(gpu.capability or ())} come with CUDA {_shown(first)}"
-            return [Advice("error", what, why, f"install PyTorch for CUDA {_shown(first)} or later")]
+            what = said("PyTorch for CUDA {torch_cuda} on {name}", torch_cuda=_shown(facts.torch_cuda), name=gpu.name)
+            why = said(
+                "kernels for its compute capability {capability} come with CUDA {first}",
+                capability=_shown(gpu.capability or ()),
+                first=_shown(first),
+            )
+            return [Advice("error", what, why, said("install PyTorch for CUDA {first} or later", first=_shown(first)))]
     return []
 
 
@@ -80,7 +93,7 @@ def torch_version(facts: Facts) -> Verdict:
     new = any(gpu.capability and gpu.capability >= (8, 0) for gpu in facts.gpus)
     if given is None or not new or given >= _FLASH:
         return []
-    why = "its attention uses FlashAttention-1, which takes about twice the time of version 2"
+    why = said("its attention uses FlashAttention-1, which takes about twice the time of version 2")
     return [Advice("warning", f"PyTorch {_shown(given)}", why, "install PyTorch 2.2 or later")]
 
 
@@ -95,5 +108,5 @@ def kernel_version(facts: Facts) -> Verdict:
         return None
     if facts.kernel >= _KERNEL:
         return []
-    why = "jobs of several processes were seen to hang below 5.5"
+    why = said("jobs of several processes were seen to hang below 5.5")
     return [Advice("warning", f"Linux {_shown(facts.kernel)}", why, "update the kernel of the host")]

@@ -6,6 +6,7 @@ from typing import Final
 
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import UNLIMITED, Facts
+from stepscope.language import said
 
 _ULIMIT: Final = "[Linux](https://man7.org/linux/man-pages/man2/getrlimit.2.html)"
 #: What workers, caches of kernels, sockets and files of a large job need.
@@ -27,10 +28,10 @@ def open_files(facts: Facts) -> Verdict:
     limit = _less(facts, "Max open files", _OPEN_FILES)
     if limit is None:
         return []
-    why = (
+    why = said(
         "each tensor that a worker hands on takes a file, each connection another; jobs fail with 'too many open files'"
     )
-    return [Advice("warning", f"{limit} open files per process", why, "ulimit -n 65536")]
+    return [Advice("warning", said("{limit} open files per process", limit=limit), why, "ulimit -n 65536")]
 
 
 @check("processes", f"a user may have fewer than {_PROCESSES} processes and threads", _ULIMIT)
@@ -41,8 +42,15 @@ def processes(facts: Facts) -> Verdict:
     limit = _less(facts, "Max processes", _PROCESSES)
     if limit is None:
         return []
-    why = "each rank has some hundred threads; libraries fail to start theirs"
-    return [Advice("warning", f"{limit} processes and threads", why, "ulimit -u, or the container's --pids-limit")]
+    why = said("each rank has some hundred threads; libraries fail to start theirs")
+    return [
+        Advice(
+            "warning",
+            said("{limit} processes and threads", limit=limit),
+            why,
+            "ulimit -u, or the container's --pids-limit",
+        )
+    ]
 
 
 @check(
@@ -57,6 +65,10 @@ def locked_memory(facts: Facts) -> Verdict:
         return None
     if not facts.infiniband or limit == UNLIMITED:
         return []
-    why = "buffers of RDMA are locked in memory; collectives between hosts fail to set up"
-    what = f"{limit // 1024:,} KiB of memory may be locked, and there is {', '.join(facts.infiniband)}"
+    why = said("buffers of RDMA are locked in memory; collectives between hosts fail to set up")
+    what = said(
+        "{limit:,} KiB of memory may be locked, and there is {infiniband}",
+        limit=limit // 1024,
+        infiniband=", ".join(facts.infiniband),
+    )
     return [Advice("error", what, why, "ulimit -l unlimited, or start the container with --ulimit memlock=-1")]

@@ -6,6 +6,7 @@ from typing import Final
 
 from stepscope.doctor.check import Advice, Level, Verdict, check
 from stepscope.doctor.facts import UNLIMITED, Facts
+from stepscope.language import said
 
 _CGROUP: Final = "[Linux](https://docs.kernel.org/admin-guide/cgroup-v2.html)"
 _MIB: Final = 1 << 20
@@ -31,10 +32,12 @@ def shared_memory(facts: Facts) -> Verdict:
         return None
     if facts.shared >= _ENOUGH_SHM:
         return []
-    why = "workers of a data loader hand on batches there, and NCCL uses it between ranks; both fail when it is full"
+    why = said(
+        "workers of a data loader hand on batches there, and NCCL uses it between ranks; both fail when it is full"
+    )
     level: Level = "error" if facts.shared <= _DEFAULT_SHM else "warning"
-    change = "start the container with --shm-size=16g or --ipc=host"
-    return [Advice(level, f"/dev/shm holds {facts.shared // _MIB:,} MiB", why, change)]
+    change = said("start the container with --shm-size=16g or --ipc=host")
+    return [Advice(level, said("/dev/shm holds {shared:,} MiB", shared=facts.shared // _MIB), why, change)]
 
 
 @check("memory-limit", f"more than {100 * _NEARLY:.0f} % of the control group's memory are in use", _CGROUP)
@@ -44,8 +47,12 @@ def memory_limit(facts: Facts) -> Verdict:
         return None
     if facts.memory_limit == UNLIMITED or facts.memory_used <= _NEARLY * facts.memory_limit:
         return []
-    what = f"{facts.memory_used / _GIB:.1f} of {facts.memory_limit / _GIB:.1f} GiB of this container are in use"
-    why = "files that were read are thrown out of memory, and processes are killed beyond the limit"
+    what = said(
+        "{memory_used:.1f} of {memory_limit:.1f} GiB of this container are in use",
+        memory_used=facts.memory_used / _GIB,
+        memory_limit=facts.memory_limit / _GIB,
+    )
+    why = said("files that were read are thrown out of memory, and processes are killed beyond the limit")
     return [Advice("warning", what, why, "raise the limit, or use fewer workers and a smaller prefetch_factor")]
 
 
@@ -56,8 +63,12 @@ def memory_killed(facts: Facts) -> Verdict:
         return None
     if not facts.killed:
         return []
-    what = f"{facts.killed} process{'es were' if facts.killed > 1 else ' was'} killed for want of memory"
-    why = "a job may lose a worker or a rank without a message of its own"
+    what = said(
+        "{killed} process{en_eswere} killed for want of memory",
+        killed=facts.killed,
+        en_eswere="es were" if facts.killed > 1 else " was",
+    )
+    why = said("a job may lose a worker or a rank without a message of its own")
     return [Advice("warning", what, why, "raise the limit of memory, or use fewer workers")]
 
 
@@ -68,7 +79,7 @@ def swap(facts: Facts) -> Verdict:
         return None
     if facts.swapped <= _SWAPPED:
         return []
-    what = f"{facts.swapped / _GIB:.1f} GiB are in swap"
+    what = said("{swapped:.1f} GiB are in swap", swapped=facts.swapped / _GIB)
     return [
         Advice("warning", what, "what is needed again comes from a disk", "end what else runs, or ask for more memory")
     ]
@@ -85,6 +96,6 @@ def huge_pages(facts: Facts) -> Verdict:
         return None
     if facts.huge_pages != "never":
         return []
-    why = "large tensors of the host take many small pages, so that pinning and reading them takes longer"
-    change = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled on the host, and THP_MEM_ALLOC_ENABLE=1"
+    why = said("large tensors of the host take many small pages, so that pinning and reading them takes longer")
+    change = said("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled on the host, and THP_MEM_ALLOC_ENABLE=1")
     return [Advice("info", "transparent huge pages are off", why, change)]

@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.checks.known_variables import KNOWN, NAMES
 from stepscope.doctor.facts import Facts
+from stepscope.language import said
 
 #: How alike two names are, of 1, so that one may be meant by the other: one letter in ten differs.
 _ALIKE: Final = 0.9
@@ -34,9 +35,9 @@ def misspelt_variables(facts: Facts) -> Verdict:
             found.append(
                 Advice(
                     "warning",
-                    f"{name}={value} is read by nothing",
+                    said("{name}={value} is read by nothing", name=name, value=value),
                     "the setting that was meant has no effect, and nothing says so",
-                    f"set {near[0]} instead, if that is meant",
+                    said("set {near} instead, if that is meant", near=near[0]),
                 )
             )
     return found

@@ -7,6 +7,7 @@ from typing import Final
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
 from stepscope.doctor.machine import version
+from stepscope.language import said
 
 _SMI: Final = "manual of npu-smi"
 #: The driver from which segments of the allocator can grow.
@@ -25,14 +26,24 @@ def npu_package(facts: Facts) -> Verdict:
             return []
         return [
             Advice(
-                "error", "there is no torch_npu", "the job runs on the CPU", f"install torch_npu for PyTorch {torch}"
+                "error",
+                "there is no torch_npu",
+                "the job runs on the CPU",
+                said("install torch_npu for PyTorch {torch}", torch=torch),
             )
         ]
     ours, theirs = version(torch), version(npu)
     if ours is None or theirs is None or ours[:3] == theirs[:3]:
         return []
-    why = "torch_npu extends one version of PyTorch, and fails or misbehaves with another"
-    return [Advice("error", f"torch_npu {npu} with PyTorch {torch}", why, f"install torch_npu for PyTorch {torch}")]
+    why = said("torch_npu extends one version of PyTorch, and fails or misbehaves with another")
+    return [
+        Advice(
+            "error",
+            said("torch_npu {npu} with PyTorch {torch}", npu=npu, torch=torch),
+            why,
+            said("install torch_npu for PyTorch {torch}", torch=torch),
+        )
+    ]
 
 
 @check(
@@ -46,11 +57,15 @@ def npu_environment(facts: Facts) -> Verdict:
         return None
     if facts.npus and facts.cann_missing:
         names = " and ".join(f"{name}={facts.environ.get(name, '')}" for name in facts.cann_missing)
-        change = "source set_env.sh of the CANN that is installed, or mount it into the container"
-        return [Advice("error", f"{names} is not there", "torch_npu does not find CANN's libraries", change)]
+        change = said("source set_env.sh of the CANN that is installed, or mount it into the container")
+        return [
+            Advice(
+                "error", said("{names} is not there", names=names), "torch_npu does not find CANN's libraries", change
+            )
+        ]
     if not facts.npus or any(name in facts.environ for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")):
         return []
-    why = "torch_npu does not find CANN's libraries"
+    why = said("torch_npu does not find CANN's libraries")
     return [Advice("error", "CANN's environment is not set up", why, "source set_env.sh of the CANN toolkit first")]
 
 
@@ -65,7 +80,10 @@ def npu_affinity(facts: Facts) -> Verdict:
         return None
     if not facts.npus or len(facts.nodes) < 2 or facts.environ.get("CPU_AFFINITY_CONF", "0") not in ("", "0"):
         return []
-    why = f"threads that dispatch operators move among {len(facts.nodes)} NUMA nodes, away from their NPU and memory"
+    why = said(
+        "threads that dispatch operators move among {count} NUMA nodes, away from their NPU and memory",
+        count=len(facts.nodes),
+    )
     return [
         Advice("warning", "CPU_AFFINITY_CONF is not set", why, "CPU_AFFINITY_CONF=1 binds each process near its NPU")
     ]
@@ -79,7 +97,7 @@ def npu_health(facts: Facts) -> Verdict:
     bad = [f"NPU {number}: {text}" for number, text in sorted(facts.npu_health.items()) if text != "OK"]
     if not bad:
         return []
-    why = "it may stop the job, or be slower than the others, which wait for it"
+    why = said("it may stop the job, or be slower than the others, which wait for it")
     return [Advice("error", ", ".join(bad), why, "npu-smi info -t health -i N says which fault; use others until then")]
 
 
@@ -90,8 +108,12 @@ def npu_in_use(facts: Facts) -> Verdict:
         return None if facts.npus != 0 else []
     if not facts.npu_processes:
         return []
-    what = f"{facts.npu_processes} process{'es use' if facts.npu_processes > 1 else ' uses'} NPUs"
-    why = "another job takes memory and time of devices, or one that died has left a process"
+    what = said(
+        "{npu_processes} process{en_esuse} NPUs",
+        npu_processes=facts.npu_processes,
+        en_esuse="es use" if facts.npu_processes > 1 else " uses",
+    )
+    why = said("another job takes memory and time of devices, or one that died has left a process")
     return [Advice("warning", what, why, "see whose it is (npu-smi info), or choose with ASCEND_RT_VISIBLE_DEVICES")]
 
 
@@ -107,5 +129,5 @@ def npu_driver(facts: Facts) -> Verdict:
     asked = "expandable_segments:true" in facts.environ.get("PYTORCH_NPU_ALLOC_CONF", "").lower().replace(" ", "")
     if not asked or facts.npu_driver >= _EXPANDABLE:
         return []
-    what = f"expandable_segments with driver {'.'.join(map(str, facts.npu_driver))}"
+    what = said("expandable_segments with driver {npu_driver}", npu_driver=".".join(map(str, facts.npu_driver)))
     return [Advice("error", what, "segments that grow need driver 23.0 or later", "update the driver, or leave it out")]

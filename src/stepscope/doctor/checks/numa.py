@@ -7,6 +7,7 @@ from typing import Final
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.checks.threads import ranks_here
 from stepscope.doctor.facts import Facts
+from stepscope.language import said
 
 _TUNING: Final = "[PyTorch](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html)"
 
@@ -21,11 +22,18 @@ def numa_binding(facts: Facts) -> Verdict:
     if any(facts.allowed <= cpus for cpus in facts.nodes.values()):
         return []
     near = sorted({node for node in facts.device_nodes.values() if node >= 0})
-    where = f"; devices are at node {', '.join(map(str, near))}" if near else ""
-    what = f"{len(facts.nodes)} NUMA nodes, and this shell may use several of them{where}"
-    why = "pinned memory and threads may lie at another node than the device, which makes copies and launches slower"
-    change = "numactl --cpunodebind=N --membind=N for each rank" if ranks_here(facts) > 1 else "numactl --cpunodebind=N"
-    return [Advice("info", what, why, f"{change}, N being the node of its device")]
+    what: str = said("{count} NUMA nodes, and this shell may use several of them", count=len(facts.nodes))
+    if near:
+        what = said("{nodes}; devices are at node {near}", nodes=what, near=", ".join(map(str, near)))
+    why = said(
+        "pinned memory and threads may lie at another node than the device, which makes copies and launches slower"
+    )
+    change = (
+        said("numactl --cpunodebind=N --membind=N for each rank")
+        if ranks_here(facts) > 1
+        else said("numactl --cpunodebind=N")
+    )
+    return [Advice("info", what, why, said("{change}, N being the node of its device", change=change))]
 
 
 @check("numa-far", "all CPUs that a job may use are at another NUMA node than all devices", _TUNING)
@@ -37,9 +45,13 @@ def numa_far(facts: Facts) -> Verdict:
     ours = {node for node, cpus in facts.nodes.items() if cpus & facts.allowed}
     if not near or not ours or ours & near:
         return []
-    what = f"CPUs of node {', '.join(map(str, sorted(ours)))}, devices at node {', '.join(map(str, sorted(near)))}"
-    why = "each launch and each copy crosses the link between processors"
-    return [Advice("warning", what, why, f"numactl --cpunodebind={min(near)} --membind={min(near)}")]
+    what = said(
+        "CPUs of node {ours}, devices at node {near}",
+        ours=", ".join(map(str, sorted(ours))),
+        near=", ".join(map(str, sorted(near))),
+    )
+    why = said("each launch and each copy crosses the link between processors")
+    return [Advice("warning", what, why, said("numactl --cpunodebind={near} --membind={near}", near=min(near)))]
 
 
 @check("numa-unknown", "the machine has several NUMA nodes and does not tell at which the devices are", _TUNING)
@@ -49,8 +61,8 @@ def numa_unknown(facts: Facts) -> Verdict:
         return None
     if len(facts.nodes) < 2 or not facts.device_nodes or any(node >= 0 for node in facts.device_nodes.values()):
         return []
-    why = "NCCL and HCCL then choose paths and CPUs without knowing which are near"
-    change = "give NCCL_TOPO_FILE of the provider of the virtual machine"
+    why = said("NCCL and HCCL then choose paths and CPUs without knowing which are near")
+    change = said("give NCCL_TOPO_FILE of the provider of the virtual machine")
     return [Advice("info", "devices tell no NUMA node", why, change)]
 
 
@@ -65,7 +77,7 @@ def numa_balancing(facts: Facts) -> Verdict:
         return None
     if len(facts.nodes) < 2 or not facts.numa_balancing or not facts.device_nodes:
         return []
-    why = "it makes pages fault to see who uses them, which stalls threads that launch kernels"
+    why = said("it makes pages fault to see who uses them, which stalls threads that launch kernels")
     return [
         Advice("info", "NUMA balancing is on", why, "sysctl kernel.numa_balancing=0 where ranks are bound to nodes")
     ]

@@ -6,6 +6,7 @@ from typing import Final
 
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts, UsedPlace
+from stepscope.language import said
 
 _MANUAL: Final = "[PyTorch](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html), data loading"
 #: File systems of other hosts.
@@ -28,9 +29,13 @@ def data_shared(facts: Facts) -> Verdict:
     found = _places(facts, "data")
     if found is None:
         return None
-    why = "each file takes a round trip over the network; many small files, read at random, keep devices waiting"
-    change = "copy it to a local NVMe disk before the job, or pack it into large files that are read in order"
-    return [Advice("info", f"{one.path} is on {one.file_system}", why, change) for one in found if is_shared(one)]
+    why = said("each file takes a round trip over the network; many small files, read at random, keep devices waiting")
+    change = said("copy it to a local NVMe disk before the job, or pack it into large files that are read in order")
+    return [
+        Advice("info", said("{path} is on {file_system}", path=one.path, file_system=one.file_system), why, change)
+        for one in found
+        if is_shared(one)
+    ]
 
 
 @check("data-rotating", "data lies on a disk that rotates", _MANUAL)
@@ -39,9 +44,13 @@ def data_rotating(facts: Facts) -> Verdict:
     found = _places(facts, "data")
     if found is None or all(one.rotating is None and not is_shared(one) for one in found):
         return None
-    why = "each file takes a seek of about 10 ms, so that no more than about 100 are read per second"
-    change = "copy it to an NVMe disk, or pack it into large files that are read in order"
-    return [Advice("warning", f"{one.path} is on a rotating disk", why, change) for one in found if one.rotating]
+    why = said("each file takes a seek of about 10 ms, so that no more than about 100 are read per second")
+    change = said("copy it to an NVMe disk, or pack it into large files that are read in order")
+    return [
+        Advice("warning", said("{path} is on a rotating disk", path=one.path), why, change)
+        for one in found
+        if one.rotating
+    ]
 
 
 @check(
@@ -55,11 +64,13 @@ def cache_shared(facts: Facts) -> Verdict:
     found = _places(facts, "compiled")
     if found is None:
         return None
-    why = "all ranks of all hosts lock and read thousands of small files there when they start"
-    change = "point TRITON_CACHE_DIR and TORCHINDUCTOR_CACHE_DIR to a local disk"
-    return [Advice("warning", f"{one.path} is on {one.file_system}", why, change) for one in found if is_shared(one)][
-        :1
-    ]
+    why = said("all ranks of all hosts lock and read thousands of small files there when they start")
+    change = said("point TRITON_CACHE_DIR and TORCHINDUCTOR_CACHE_DIR to a local disk")
+    return [
+        Advice("warning", said("{path} is on {file_system}", path=one.path, file_system=one.file_system), why, change)
+        for one in found
+        if is_shared(one)
+    ][:1]
 
 
 @check("disk-space", "less than 20 GiB are free where the program writes or caches", "checkpoints and recordings")
@@ -71,10 +82,13 @@ def disk_space(facts: Facts) -> Verdict:
     if not found:
         return None
     full = {one.free: one for one in found if (one.free or 0) < _LEAST}
-    why = "checkpoints, caches and recordings end in the middle"
+    why = said("checkpoints, caches and recordings end in the middle")
     return [
         Advice(
-            "warning", f"{(one.free or 0) / _GIB:.1f} GiB are free at {one.path}", why, "free some, or write elsewhere"
+            "warning",
+            said("{free:.1f} GiB are free at {path}", free=(one.free or 0) / _GIB, path=one.path),
+            why,
+            "free some, or write elsewhere",
         )
         for one in full.values()
     ]

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from stepscope.doctor.check import Advice, Level, Verdict, check
 from stepscope.doctor.facts import Facts
+from stepscope.language import said
 
 _ON: Final = frozenset({"1", "true", "on", "yes"})
 _OFF: Final = frozenset({"0", "false", "off", "no"})
@@ -17,7 +18,9 @@ class _Switch(NamedTuple):
     why: str
 
 
-_WAITS: Final = "the host waits for every kernel, so that the device idles between all of them; it is for debugging"
+_WAITS: Final = said(
+    "the host waits for every kernel, so that the device idles between all of them; it is for debugging"
+)
 _SWITCHES: Final = {
     "CUDA_LAUNCH_BLOCKING": _Switch(_ON, "error", _WAITS),
     "ASCEND_LAUNCH_BLOCKING": _Switch(_ON, "error", _WAITS),
@@ -66,5 +69,5 @@ def debug_switches(facts: Facts) -> Verdict:
     for name, switch in _SWITCHES.items():
         value = facts.environ.get(name, "").strip()
         if value.lower() in switch.values:
-            found.append(Advice(switch.level, f"{name}={value}", switch.why, f"unset {name}"))
+            found.append(Advice(switch.level, f"{name}={value}", switch.why, said("unset {name}", name=name)))
     return found

@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.doctor.check import Advice, Verdict, check
 from stepscope.doctor.facts import Facts
 from stepscope.doctor.machine import whole
+from stepscope.language import said
 
 _RANKS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)(?:=(\w+))?")
 _TORCHRUN: Final = "[torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html)"
@@ -41,8 +42,10 @@ def threads_contend(facts: Facts) -> Verdict:
     ranks = ranks_here(facts)
     if threads is None or threads * ranks <= usable:
         return []
-    what = f"OMP_NUM_THREADS={threads} for {ranks} ranks on {usable:g} CPUs"
-    why = "threads wait for a CPU while others wait for them at the end of each operator"
+    what = said(
+        "OMP_NUM_THREADS={threads} for {ranks} ranks on {usable:g} CPUs", threads=threads, ranks=ranks, usable=usable
+    )
+    why = said("threads wait for a CPU while others wait for them at the end of each operator")
     return [Advice("warning", what, why, f"OMP_NUM_THREADS={max(1, int(usable / ranks))}")]
 
 
@@ -58,6 +61,6 @@ def threads_default(facts: Facts) -> Verdict:
         return None
     if ranks == 1 or "OMP_NUM_THREADS" in facts.environ or usable < 2 * ranks:
         return []
-    why = "torchrun gives each rank one thread for operators on the CPU, and other launchers give it one per CPU"
-    change = f"OMP_NUM_THREADS={int(usable / ranks)}, less what workers of data loaders need"
-    return [Advice("info", f"OMP_NUM_THREADS is not set for {ranks} ranks", why, change)]
+    why = said("torchrun gives each rank one thread for operators on the CPU, and other launchers give it one per CPU")
+    change = said("OMP_NUM_THREADS={usable}, less what workers of data loaders need", usable=int(usable / ranks))
+    return [Advice("info", said("OMP_NUM_THREADS is not set for {ranks} ranks", ranks=ranks), why, change)]

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from stepscope.guide.tree import BY_KEY, TREE
-from stepscope.language import spoken
+from stepscope.language import said, spoken
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.rules import documentation, remedies
@@ -52,7 +52,9 @@ def words_on(name: str) -> dict[str, Any]:
 
     rules = all_rules()
     if name not in rules and name not in remedies.names():
-        raise UserError(f"there is no page on {name[:40]!r}", hint=choose(name, (*rules, *remedies.names())))
+        raise UserError(
+            said("there is no page on {name!r}", name=name[:40]), hint=choose(name, (*rules, *remedies.names()))
+        )
     language = spoken()
     text = documentation.page(rules[name], language) if name in rules else remedies.text(name, language)
     title, _, rest = text.lstrip("# ").partition("\n")

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.schema import Column, ident, size, text
 from stepscope.model.trace import Trace
@@ -83,7 +84,7 @@ def state_after(trace: Trace, device: int, seq: int | None, most: int = _MOST_BL
     """
     [extent] = trace.rows(_EXTENT_SQL, {"device": device})
     if extent["low"] is None:
-        raise UserError(f"no history of device {device} is recorded")
+        raise UserError(said("no history of device {device} is recorded", device=device))
     at = extent["high"] if seq is None else min(max(seq, extent["low"] - 1), extent["high"])
     asked = {"device": device, "seq": at}
     events = trace.rows(_EVENTS_SQL, {**asked, "before": _BEFORE, "after": _AFTER})

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.web.answers import bytes_answer, json_answer
 from stepscope.web.tiles import path_track, places, selection
@@ -61,7 +62,7 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
     def found(request: Request) -> Any:
         direction = request.query_params.get("direction", "next")
         if direction not in ("next", "previous"):
-            raise UserError(f"`direction` is next or previous, not {direction!r}")
+            raise UserError(said("`direction` is next or previous, not {direction!r}", direction=direction))
         at = (_number(request, "at", -_FURTHEST), _number(request, "event", -1), _number(request, "rank", 0))
         text = request.query_params.get("text", "")
         return search.search(timeline, text, *at, cast("Literal['next', 'previous']", direction))
@@ -128,7 +129,7 @@ def _number(request: Request, name: str, otherwise: int | None = None) -> int:
     text = request.query_params.get(name)
     if text is None:
         if otherwise is None:
-            raise UserError(f"the address lacks `{name}`")
+            raise UserError(said("the address lacks `{name}`", name=name))
         return otherwise
     return _integer(text, name)
 
@@ -136,8 +137,8 @@ def _number(request: Request, name: str, otherwise: int | None = None) -> int:
 def _integer(text: str, name: str) -> int:
     """A whole number of at most 62 bits."""
     if len(text) > 20 or not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
-        raise UserError(f"`{name}` must be a whole number, not {text[:40]!r}")
+        raise UserError(said("`{name}` must be a whole number, not {text!r}", name=name, text=text[:40]))
     number = int(text)
     if abs(number) > _FURTHEST:
-        raise UserError(f"`{name}` is beyond any recording: {number}")
+        raise UserError(said("`{name}` is beyond any recording: {number}", name=name, number=number))
     return number

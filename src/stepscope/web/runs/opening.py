@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 
+from stepscope.language import said
 from stepscope.model.errors import StepscopeError, UserError
 from stepscope.web.app import application
 from stepscope.web.making import Making, Note, Progress
@@ -66,7 +67,7 @@ class Opening:
         if trace is None:
             raise UserError("the recording was closed", hint="open it anew")
         if rank is not None and rank not in trace.ranks:
-            raise UserError(f"the recording has no rank {rank}")
+            raise UserError(said("the recording has no rank {rank}", rank=rank))
         with self._guard:
             if rank not in self._shown:
                 viewing = Viewing(trace if rank is None else trace.rank(rank), self._options())

@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.analyses.registry import analyses
 from stepscope.analyses.shared.narrow import Filter, narrowed
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.web.tiles.timeline import Timeline
 from stepscope.web.tiles.track import SHARES
@@ -49,7 +50,7 @@ def table_of_range(timeline: Timeline, rank: int, lo: int, hi: int, name: str) -
     """
     _check(timeline, rank, lo, hi)
     if name not in TABLES:
-        raise UserError(f"of a range there are tables {', '.join(TABLES)}, not {name!r}")
+        raise UserError(said("of a range there are tables {tables}, not {name!r}", tables=", ".join(TABLES), name=name))
     shift = timeline.axis.shift[rank]
     analysis = analyses()[name]
     with narrowed(timeline.ranks[rank].for_thread(), Filter(since=lo - shift, until=hi - shift)) as part:
@@ -69,6 +70,6 @@ def table_of_range(timeline: Timeline, rank: int, lo: int, hi: int, name: str) -
 
 def _check(timeline: Timeline, rank: int, lo: int, hi: int) -> None:
     if rank not in timeline.ranks:
-        raise UserError(f"the recording has no rank {rank}")
+        raise UserError(said("the recording has no rank {rank}", rank=rank))
     if hi <= lo:
         raise UserError("the range is empty: `to` must be greater than `from`")

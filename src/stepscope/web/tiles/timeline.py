@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.reports.text import visible
@@ -89,7 +90,7 @@ class Timeline:
             UserError: There is no such rank.
         """
         if rank not in self.ranks:
-            raise UserError(f"the recording has no rank {rank}")
+            raise UserError(said("the recording has no rank {rank}", rank=rank))
         return self.ranks[rank].for_thread()
 
     def to_json(self) -> dict[str, Any]:
@@ -128,7 +129,7 @@ class Timeline:
         """
         track = self._track(index)
         if track.form != "events":
-            raise UserError(f"track {index} is drawn as {track.form}, not as events")
+            raise UserError(said("track {index} is drawn as {form}, not as events", index=index, form=track.form))
 
         return self._kept.value(index, lambda: self._pyramid(track))
 
@@ -172,9 +173,13 @@ class Timeline:
             UserError: There is no such level or track, or there are too many of them.
         """
         if not 0 <= level <= COARSEST or abs(tile) >= 1 << 62 - level - TILE_BITS:
-            raise UserError(f"tiles have levels 0 to {COARSEST}, not {level}")
+            raise UserError(said("tiles have levels 0 to {coarsest}, not {level}", coarsest=COARSEST, level=level))
         if len(tracks) > _MOST_TRACKS:
-            raise UserError(f"a request may name {_MOST_TRACKS} tracks, not {len(tracks)}")
+            raise UserError(
+                said(
+                    "a request may name {most_tracks} tracks, not {count}", most_tracks=_MOST_TRACKS, count=len(tracks)
+                )
+            )
         return b"".join(self._tile(level, tile, index) for index in tracks)
 
     def _tile(self, level: int, tile: int, index: int) -> bytes:
@@ -201,7 +206,7 @@ class Timeline:
         """
         track = self._track(index)
         if track.form != "shares":
-            raise UserError(f"track {index} is not of a device's time")
+            raise UserError(said("track {index} is not of a device's time", index=index))
         return self._kept.value(index, lambda: self._shares(track))
 
     def _shares(self, track: TimelineTrack) -> Shares:
@@ -234,7 +239,9 @@ class Timeline:
 
     def _track(self, index: int) -> TimelineTrack:
         if not 0 <= index < len(self.tracks):
-            raise UserError(f"there is no track {index}; the timeline has {len(self.tracks)}")
+            raise UserError(
+                said("there is no track {index}; the timeline has {count}", index=index, count=len(self.tracks))
+            )
         return self.tracks[index]
 
     def track_of(self, rank: int, thread: int, category: str) -> int | None:

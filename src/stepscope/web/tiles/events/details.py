@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.reports.text import cut, visible
@@ -48,7 +49,7 @@ def details_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
     trace = timeline.trace_of(rank)
     rows = trace.rows(_EVENT_SQL, [event])
     if not rows:
-        raise UserError(f"rank {rank} has no event {event}")
+        raise UserError(said("rank {rank} has no event {event}", rank=rank, event=event))
     [row] = rows
     around = [("inside", one) for one in timeline.around(rank, event)]
     works = row["category"] not in _HOST

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from stepscope.analyses.host.modules import MARK
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.reports.text import cut, visible
 from stepscope.web.tiles.events.briefs import briefs
@@ -78,7 +79,9 @@ def longest(
         asked = {key: value for key, value in values.items() if f"${key}" in query + _CHOICE}
         found = found or trace.rows(_CHOICE.format(events=query), asked)
     if not found:
-        where = " in this range" if within else ""
-        raise UserError(f"rank {rank} has no event called {visible(cut(name, _WIDTH))}{where}")
+        called = visible(cut(name, _WIDTH))
+        if within:
+            raise UserError(said("rank {rank} has no event called {name} in this range", rank=rank, name=called))
+        raise UserError(said("rank {rank} has no event called {name}", rank=rank, name=called))
     [row] = found
     return briefs(timeline, rank, [row["id"]])[row["id"]]

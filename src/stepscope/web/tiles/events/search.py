@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from stepscope.analyses.shared.recorded_events import recorded_events
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.trace import Trace
@@ -48,7 +49,7 @@ def search(
         UserError: The text is too short.
     """
     if len(text.strip()) < _SHORTEST:
-        raise UserError(f"search for at least {_SHORTEST} characters")
+        raise UserError(said("search for at least {shortest} characters", shortest=_SHORTEST))
     counts: dict[str, int] = {}
     best: tuple[tuple[int, int, int], int] | None = None
     forward = direction == "next"
