@@ -31,7 +31,7 @@ ROOMS: Final = {
 }
 #: Rooms of which every text is translated; those that are not are being worked on.
 DONE: Final[tuple[str, ...]] = (
-    "rules", "signals", "model", "readers", "ingest", "reports", "cli", "guide", "tables", "comparison", "doctor", "web",
+    "rules", "signals", "model", "readers", "ingest", "reports", "cli", "guide", "tables", "comparison", "doctor", "web", "planning",
 )  # fmt: skip
 
 

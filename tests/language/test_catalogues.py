@@ -73,6 +73,13 @@ def test_values_of_a_pattern_stand_in_its_translation(room: str) -> None:
             assert all(names(text) == wanted for text in chinese), one.id
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_values_have_names(room: str) -> None:
+    """A brace in a constant would be taken for a value."""
+    found = {name for one in messages(room) if not one.context for text in both(one)[0] for name in names(text)}
+    assert [name for name in found if not name.isidentifier()] == []
+
+
 def test_the_same_text_has_one_translation() -> None:
     found: dict[object, set[object]] = {}
     for room in ROOMS:

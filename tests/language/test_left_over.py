@@ -26,7 +26,7 @@ from stepscope.simulate import SimJob, simulate
 _ENGLISH = re.compile(r"(?<![\w.:/\-`])[A-Za-z]?[a-z]+(?:,? [a-z]+){3}")
 
 #: Pages that are translated with the room of what they show.
-_APART = {"planned": "planning"}
+_APART: dict[str, str] = {}
 
 
 def formatted(room: str) -> Iterator[str]:

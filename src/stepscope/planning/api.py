@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.planning.family.reading import read_model
@@ -48,7 +49,7 @@ def plan(
     """
     refuse_unknown(choices)
     if top < 1:
-        raise UserError(f"top is {top}", hint="give a number of plans, at least 1")
+        raise UserError(said("top is {top}", top=top), hint="give a number of plans, at least 1")
     known = read_model(model)
     for name, value in (shape or {}).items():
         if value is not None:
@@ -65,7 +66,9 @@ def refuse_unknown(choices: Mapping[str, Any]) -> None:
     """
     unknown = [name for name in choices if name not in Layout.__slots__]
     if unknown:
-        raise UserError(f"a layout has no {unknown[0]!r}", hint=choose(unknown[0], Layout.__slots__))
+        raise UserError(
+            said("a layout has no {unknown!r}", unknown=unknown[0]), hint=choose(unknown[0], Layout.__slots__)
+        )
 
 
 def _machine(one: Platform, differs: Mapping[str, Any]) -> Platform:
@@ -77,11 +80,12 @@ def _machine(one: Platform, differs: Mapping[str, Any]) -> Platform:
     given = {name: value for name, value in differs.items() if value is not None}
     for name, value in given.items():
         if name not in _MACHINE:
-            raise UserError(f"a machine has no {name!r}", hint=choose(name, _MACHINE))
+            raise UserError(said("a machine has no {name!r}", name=name), hint=choose(name, _MACHINE))
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not _MACHINE[name] <= value <= _MOST:
             raise UserError(
-                f"{name.replace('_', ' ')} is {value!r}", hint=f"give a number of {_MACHINE[name]:g} or more"
+                f"{name.replace('_', ' ')} is {value!r}",
+                hint=said("give a number of {machine:g} or more", machine=_MACHINE[name]),
             )
     if (devices := given.get("per_server")) is not None:
         one = replace(one, per_server=int(devices))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from stepscope.language import said
 from stepscope.model.amounts import plural
 from stepscope.model.errors import UserError
 
@@ -158,48 +159,93 @@ def check(layout: Layout, layers: int, heads: int, experts: int, devices: int) -
     """
     for name in ("tp", "pp", "dp", "cp", "ep", "virtual_stages", "micro_batch", "global_batch", "seq"):
         if getattr(layout, name) < 1:
-            raise UserError(f"{name.replace('_', ' ')} must be at least 1", hint="give a positive number")
+            raise UserError(
+                said("{replace} must be at least 1", replace=name.replace("_", " ")), hint="give a positive number"
+            )
     if layout.devices != devices:
         given = f"tp {layout.tp} x pp {layout.pp} x dp {layout.dp} x cp {layout.cp}"
         raise UserError(
-            f"{given} is {plural(layout.devices, 'device')}, not {devices}", hint="change one of them, or --devices"
+            said(
+                "{given} is {devices}, not {devices2}",
+                given=given,
+                devices=plural(layout.devices, "device"),
+                devices2=devices,
+            ),
+            hint="change one of them, or --devices",
         )
     if layout.pp * layout.virtual_stages > layers:
-        stages = f"{layout.pp} stages" + (f" of {layout.virtual_stages} chunks" if layout.virtual_stages > 1 else "")
+        stages = said("{pp} stages", pp=layout.pp)
+        if layout.virtual_stages > 1:
+            stages = said("{pp} stages of {chunks} chunks", pp=layout.pp, chunks=layout.virtual_stages)
         most = max(1, layers // layout.virtual_stages)
-        raise UserError(f"{stages} need more than the model's {layers} layers", hint=f"give at most {most} to --pp")
+        raise UserError(
+            said("{stages} need more than the model's {layers} layers", stages=stages, layers=layers),
+            hint=said("give at most {most} to --pp", most=most),
+        )
     if layout.tp > heads:
-        raise UserError(f"tp {layout.tp} is more than the model's {heads} heads", hint="give a divisor of the heads")
+        raise UserError(
+            said("tp {tp} is more than the model's {heads} heads", tp=layout.tp, heads=heads),
+            hint="give a divisor of the heads",
+        )
     if layout.ep > 1 and not experts:
         raise UserError("the model has no experts to split", hint="leave --ep out")
     if layout.ep > 1 and experts % layout.ep:
-        raise UserError(f"{experts} experts can't be split over ep {layout.ep}", hint="choose a divisor of the experts")
+        raise UserError(
+            said("{experts} experts can't be split over ep {ep}", experts=experts, ep=layout.ep),
+            hint="choose a divisor of the experts",
+        )
     if experts and (layout.dp * layout.cp * layout.tp) % layout.expert_split:
         ranks = layout.dp * layout.cp * layout.tp
         raise UserError(
-            f"an expert can't be split over {layout.expert_split} of {ranks} ranks", hint=f"choose a divisor of {ranks}"
+            said(
+                "an expert can't be split over {expert_split} of {ranks} ranks",
+                expert_split=layout.expert_split,
+                ranks=ranks,
+            ),
+            hint=said("choose a divisor of {ranks}", ranks=ranks),
         )
     if layout.ep > 1 and layout.expert_ranks % layout.ep:
         ranks = layout.expert_ranks
-        raise UserError(f"ep {layout.ep} does not divide the {ranks} replicas", hint=f"choose a divisor of {ranks}")
+        raise UserError(
+            said("ep {ep} does not divide the {ranks} replicas", ep=layout.ep, ranks=ranks),
+            hint=said("choose a divisor of {ranks}", ranks=ranks),
+        )
     if layout.seq % layout.cp:
-        raise UserError(f"{layout.seq} tokens can't be split over cp {layout.cp}", hint="choose a divisor")
+        raise UserError(
+            said("{seq} tokens can't be split over cp {cp}", seq=layout.seq, cp=layout.cp), hint="choose a divisor"
+        )
     if layout.global_batch < layout.dp:
         raise UserError(
-            f"a global batch of {layout.global_batch} leaves replicas of dp {layout.dp} without a sequence",
-            hint=f"give at least {layout.dp} to --global-batch, or use fewer replicas",
+            said(
+                "a global batch of {global_batch} leaves replicas of dp {dp} without a sequence",
+                global_batch=layout.global_batch,
+                dp=layout.dp,
+            ),
+            hint=said("give at least {dp} to --global-batch, or use fewer replicas", dp=layout.dp),
         )
     return uneven(layout, layers, heads)
 
 
 def uneven(layout: Layout, layers: int, heads: int) -> tuple[str, ...]:
     """What does not divide evenly, though it can be built in some way."""
-    said = []
+    lines = []
     if layout.global_batch % (layout.dp * layout.micro_batch):
         step = layout.dp * layout.micro_batch
-        said.append(f"a global batch of {layout.global_batch} is no multiple of dp x micro-batch ({step})")
+        lines.append(
+            said(
+                "a global batch of {global_batch} is no multiple of dp x micro-batch ({step})",
+                global_batch=layout.global_batch,
+                step=step,
+            )
+        )
     if heads % layout.tp:
-        said.append(f"{heads} heads do not divide among tp {layout.tp}")
+        lines.append(said("{heads} heads do not divide among tp {tp}", heads=heads, tp=layout.tp))
     if layers % (layout.pp * layout.virtual_stages):
-        said.append(f"{layers} layers do not divide among {layout.pp * layout.virtual_stages} stages or chunks")
-    return tuple(said)
+        lines.append(
+            said(
+                "{layers} layers do not divide among {pp} stages or chunks",
+                layers=layers,
+                pp=layout.pp * layout.virtual_stages,
+            )
+        )
+    return tuple(lines)

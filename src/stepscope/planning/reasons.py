@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.planning.family.counts import parameters
 from stepscope.planning.family.shape import ModelShape
@@ -19,29 +20,62 @@ def reasons(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[st
     layout = plan.layout
     each = per_parameter(layout)
     state = parameters(shape).total * (each.weights + each.gradients + each.optimizer)
-    said = [
-        f"weights, gradients and optimizer state are {quantity(state, 'bytes')} in all; a device has "
-        f"{quantity(plan.memory.usable_bytes, 'bytes')}"
+    lines = [
+        said(
+            "weights, gradients and optimizer state are {state} in all; a device has {usable_bytes}",
+            state=quantity(state, "bytes"),
+            usable_bytes=quantity(plan.memory.usable_bytes, "bytes"),
+        )
     ]
     if layout.tp > 1:
-        where = "stays within a server" if layout.tp <= platform.per_server else "crosses servers, which is slow"
+        where = (
+            said("stays within a server")
+            if layout.tp <= platform.per_server
+            else said("crosses servers, which is slow")
+        )
         share = plan.time_ns.get("tensor parallel", 0) / plan.step_ns
-        said.append(f"tensor parallelism of {layout.tp} {where}: its collectives take {percent(share)} of the step")
+        lines.append(
+            said(
+                "tensor parallelism of {tp} {where}: its collectives take {share} of the step",
+                tp=layout.tp,
+                where=where,
+                share=percent(share),
+            )
+        )
     if layout.pp > 1:
         waits = plan.time_ns.get("bubble", 0) / plan.step_ns
-        said.append(
-            f"{layout.pp} pipeline stages with {layout.micro_batches} micro-batches leave {percent(waits)} as bubble"
+        lines.append(
+            said(
+                "{pp} pipeline stages with {micro_batches} micro-batches leave {waits} as bubble",
+                pp=layout.pp,
+                micro_batches=layout.micro_batches,
+                waits=percent(waits),
+            )
         )
     elif state / max(1, layout.tp) <= plan.memory.usable_bytes or layout.zero >= 1:
-        said.append("no pipeline is needed: the state fits without stages")
+        lines.append(said("no pipeline is needed: the state fits without stages"))
     if layout.zero >= 1 and layout.dp * layout.cp > 1:
-        what = {1: "optimizer state", 2: "optimizer state and gradients", 3: "weights, gradients and optimizer state"}
-        said.append(f"{what[layout.zero]} sharded over {layout.sharded_over} replicas")
-    said.append(_recomputation(shape, plan))
+        what = {
+            1: said("optimizer state"),
+            2: said("optimizer state and gradients"),
+            3: said("weights, gradients and optimizer state"),
+        }
+        lines.append(
+            said(
+                "{what} sharded over {sharded_over} replicas", what=what[layout.zero], sharded_over=layout.sharded_over
+            )
+        )
+    lines.append(_recomputation(shape, plan))
     exposed = plan.time_ns.get("data parallel", 0)
     if layout.dp * layout.cp > 1:
-        said.append(f"replicas cost {duration(exposed)} of the step ({percent(exposed / plan.step_ns)})")
-    return tuple(said)
+        lines.append(
+            said(
+                "replicas cost {exposed} of the step ({exposed2})",
+                exposed=duration(exposed),
+                exposed2=percent(exposed / plan.step_ns),
+            )
+        )
+    return tuple(lines)
 
 
 def _recomputation(shape: ModelShape, plan: JudgedPlan) -> str:
@@ -49,48 +83,75 @@ def _recomputation(shape: ModelShape, plan: JudgedPlan) -> str:
     kept = quantity(plan.memory.parts.get("activations", 0), "bytes")
     taken = percent(plan.time_ns.get("recomputation", 0) / plan.step_ns)
     if layout.recompute is Recompute.NONE:
-        return f"nothing is recomputed: activations take {kept}"
+        return said("nothing is recomputed: activations take {kept}", kept=kept)
     if layout.recompute is Recompute.LAYERS:
-        return (
-            f"{layout.recomputed_layers} of {shape.layers} layers are recomputed: activations take {kept}, "
-            f"recomputing {taken} of the step"
+        return said(
+            "{recomputed_layers} of {layers} layers are recomputed: activations take {kept}, recomputing "
+            "{taken} of the step",
+            recomputed_layers=layout.recomputed_layers,
+            layers=shape.layers,
+            kept=kept,
+            taken=taken,
         )
     words = {
-        Recompute.FULL: "all layers are recomputed",
-        Recompute.SELECTIVE: "attention's scores are recomputed",
-        Recompute.OPERATORS: "all but chosen operators are recomputed",
-        Recompute.MODULES: f"norms{', activations and latent projections' if shape.latent else ' and activations'} "
-        "are recomputed",
+        Recompute.FULL: said("all layers are recomputed"),
+        Recompute.SELECTIVE: said("attention's scores are recomputed"),
+        Recompute.OPERATORS: said("all but chosen operators are recomputed"),
+        Recompute.MODULES: said("norms, activations and latent projections are recomputed")
+        if shape.latent
+        else said("norms and activations are recomputed"),
     }
-    return f"{words[layout.recompute]}: activations take {kept}, recomputing {taken} of the step"
+    return said(
+        "{words}: activations take {kept}, recomputing {taken} of the step",
+        words=words[layout.recompute],
+        kept=kept,
+        taken=taken,
+    )
 
 
 def notes(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[str, ...]:
     """What to mind: that it does not fit or hardly, what divides unevenly, what is out of the ordinary."""
     layout, memory = plan.layout, plan.memory
-    said = []
+    lines = []
     need, has = quantity(memory.device_bytes, "bytes"), quantity(memory.usable_bytes, "bytes")
     if not memory.fits:
-        said.append(f"does not fit: {need} of the {has} that can be used")
+        lines.append(said("does not fit: {need} of the {has} that can be used", need=need, has=has))
     elif memory.tight:
-        said.append(f"tight: {need} of the {has} that can be used; fragmentation may decide")
-    said += uneven(layout, shape.layers, shape.heads)
+        lines.append(said("tight: {need} of the {has} that can be used; fragmentation may decide", need=need, has=has))
+    lines += uneven(layout, shape.layers, shape.heads)
     if layout.precision == "fp8":
-        said.append("multiplies in 8 bits: compare its loss with that in 16 bits before a long run")
+        lines.append(said("multiplies in 8 bits: compare its loss with that in 16 bits before a long run"))
     if layout.tp > platform.per_server:
-        said.append(f"tensor parallelism across servers: more than {platform.per_server} devices share no fast link")
+        lines.append(
+            said(
+                "tensor parallelism across servers: more than {per_server} devices share no fast link",
+                per_server=platform.per_server,
+            )
+        )
     if layout.pp > 1 and layout.micro_batches < layout.pp:
-        said.append(f"fewer micro-batches ({layout.micro_batches}) than pipeline stages ({layout.pp})")
+        lines.append(
+            said(
+                "fewer micro-batches ({micro_batches}) than pipeline stages ({pp})",
+                micro_batches=layout.micro_batches,
+                pp=layout.pp,
+            )
+        )
     if layout.schedule is Schedule.INTERLEAVED and layout.micro_batches % layout.pp:
-        said.append("an interleaved schedule needs a multiple of the stages as micro-batches")
+        lines.append(said("an interleaved schedule needs a multiple of the stages as micro-batches"))
     if layout.offload != "none":
-        what = "optimizer state" if layout.offload == "optimizer" else "weights and optimizer state"
+        what = said("optimizer state") if layout.offload == "optimizer" else said("weights and optimizer state")
         per_server = min(platform.per_server, layout.devices) * _on_host(shape, plan)
-        said.append(f"{what} on the host: {quantity(round(per_server), 'bytes')} of each server's memory")
+        lines.append(
+            said(
+                "{what} on the host: {per_server} of each server's memory",
+                what=what,
+                per_server=quantity(round(per_server), "bytes"),
+            )
+        )
     share = plan.time_ns.get("dispatch", 0) / plan.step_ns
     if share > 0.05:
-        said.append(f"the host issues kernels too slowly: {percent(share)} of the step waits for it")
-    return tuple(said)
+        lines.append(said("the host issues kernels too slowly: {share} of the step waits for it", share=percent(share)))
+    return tuple(lines)
 
 
 def _on_host(shape: ModelShape, plan: JudgedPlan) -> float:

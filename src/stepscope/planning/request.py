@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.planning import spelled
 from stepscope.planning.family.shape import ModelShape
@@ -58,7 +59,7 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
     if devices < 1:
         raise UserError("--devices must be at least 1", hint="give the number of devices")
     fixed = {name: _of_its_kind(name, value) for name, value in given.items() if value is not None}
-    said: list[str] = []
+    lines: list[str] = []
     recipe = _recipes(fixed)
     _words(fixed)
     framework = fixed.get("framework")
@@ -66,31 +67,39 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
         fixed |= _recomputation(fixed["recompute"], framework or _framework(fixed), shape)
     if "seq" not in fixed:
         fixed["seq"] = _USUAL_SEQ
-        said.append(f"sequences of {_USUAL_SEQ:,} tokens")
+        lines.append(said("sequences of {usual_seq:,} tokens", usual_seq=_USUAL_SEQ))
     if "global_batch" not in fixed:
         fixed["global_batch"] = _batch(fixed, devices)
         tokens = fixed["global_batch"] * fixed["seq"] / 2**20
-        said.append(f"a global batch of {fixed['global_batch']:,} sequences, about {tokens:,.0f} M tokens")
-    asked = Request(shape, platform, devices, fixed, tuple(said))
+        lines.append(
+            said(
+                "a global batch of {global_batch:,} sequences, about {tokens:,.0f} M tokens",
+                global_batch=fixed["global_batch"],
+                tokens=tokens,
+            )
+        )
+    asked = Request(shape, platform, devices, fixed, tuple(lines))
     if not recipe and _of_old(asked, framework or _framework(fixed)):
-        said += _old_habits(fixed)
+        lines += _old_habits(fixed)
     elif shape.kernels and "attention" not in fixed:
-        said.append("attention's kernels of 2022, as this family's own code uses (--attention flash for newer ones)")
-    return replace(asked, assumed=tuple(said))
+        lines.append(
+            said("attention's kernels of 2022, as this family's own code uses (--attention flash for newer ones)")
+        )
+    return replace(asked, assumed=tuple(lines))
 
 
 def _old_habits(fixed: dict[str, Any]) -> list[str]:
     """Set what was usual before attention was fused and is not given; what that is, as sentences."""
-    said = []
+    lines = []
     if "attention" not in fixed:
-        said.append("attention that writes its scores (--attention flash for the fused one)")
+        lines.append(said("attention that writes its scores (--attention flash for the fused one)"))
     if "overlap" not in fixed:
-        said.append("collectives of replicas that do not overlap (--overlap)")
+        lines.append(said("collectives of replicas that do not overlap (--overlap)"))
     for name, value in (("attention", "unfused"), ("overlap", False)):
         fixed.setdefault(name, value)
-    if said:
-        said[-1] += ", as GPT models of 2,048 tokens were trained on such devices"
-    return said
+    if lines:
+        lines[-1] = said("{habit}, as GPT models of 2,048 tokens were trained on such devices", habit=lines[-1])
+    return lines
 
 
 def _recipes(fixed: dict[str, Any]) -> bool:
@@ -145,15 +154,20 @@ def _of_its_kind(name: str, value: Any) -> Any:
     if isinstance(usual, bool):
         if isinstance(value, bool):
             return value
-        raise UserError(f"{name} is {value!r}", hint="give true or false")
+        raise UserError(said("{name} is {value!r}", name=name, value=value), hint="give true or false")
     if isinstance(usual, int):
         least = 0 if name in ("shards", "recomputed_layers", "zero", "expert_tp") else 1
         if number and value >= least and (name != "zero" or value <= 3):
             return int(value)
         if name != "zero" or not isinstance(value, str):
-            raise UserError(f"{name.replace('_', ' ')} is {value!r}", hint=f"give a whole number of at least {least}")
+            raise UserError(
+                said("{replace} is {value!r}", replace=name.replace("_", " "), value=value),
+                hint=said("give a whole number of at least {least}", least=least),
+            )
     elif not isinstance(value, str) and not (name == "recompute" and number):
-        raise UserError(f"{name} is {value!r}", hint="give a word, as `stepscope plan --help` has them")
+        raise UserError(
+            said("{name} is {value!r}", name=name, value=value), hint="give a word, as `stepscope plan --help` has them"
+        )
     return value
 
 
@@ -175,7 +189,10 @@ def _words(fixed: dict[str, Any]) -> None:
         if name in fixed:
             word = _SYNONYMS.get(str(fixed[name]).lower(), str(fixed[name]).lower())
             if word not in known:
-                raise UserError(f"{name} {fixed[name]!r} is not known", hint=f"choose from {', '.join(known)}")
+                raise UserError(
+                    said("{name} {fixed!r} is not known", name=name, fixed=fixed[name]),
+                    hint=said("choose from {known}", known=", ".join(known)),
+                )
             fixed[name] = word
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.planning.layout import Framework, Recompute, Schedule
 
@@ -23,7 +24,7 @@ def precision(text: str) -> str:
         return "fp16"
     if re.search(r"fp32|float32|tf32|full|single", plain):
         return "fp32"
-    raise UserError(f"precision {text!r} is not known", hint="choose from bf16, fp16, fp8 and fp32")
+    raise UserError(said("precision {text!r} is not known", text=text), hint="choose from bf16, fp16, fp8 and fp32")
 
 
 def recompute(text: str, framework: Framework) -> tuple[Recompute, int]:
@@ -59,7 +60,8 @@ def recompute(text: str, framework: Framework) -> tuple[Recompute, int]:
     if re.search(r"full|all|true|yes|on|every|layer|block", plain):
         return Recompute.FULL, 0
     raise UserError(
-        f"recomputation {text!r} is not known", hint="choose from none, selective, modules, full, or a number of layers"
+        said("recomputation {text!r} is not known", text=text),
+        hint="choose from none, selective, modules, full, or a number of layers",
     )
 
 
@@ -81,7 +83,8 @@ def framework(text: str) -> Framework:
     if re.search(r"deep ?speed|zero", plain):
         return Framework.DEEPSPEED
     raise UserError(
-        f"framework {text!r} is not known", hint="choose from megatron, mindspeed, fsdp, torchtitan and deepspeed"
+        said("framework {text!r} is not known", text=text),
+        hint="choose from megatron, mindspeed, fsdp, torchtitan and deepspeed",
     )
 
 
@@ -102,7 +105,7 @@ def zero_stage(text: str) -> int:
         return 1
     if plain in ("ddp", "none", "no", "off"):
         return 0
-    raise UserError(f"ZeRO stage {text!r} is not known", hint="choose from 0, 1, 2, 3 and fsdp")
+    raise UserError(said("ZeRO stage {text!r} is not known", text=text), hint="choose from 0, 1, 2, 3 and fsdp")
 
 
 def schedule(text: str) -> Schedule:
@@ -123,7 +126,8 @@ def schedule(text: str) -> Schedule:
     if plain in ("1f1b", "pipedream", "pipedreamflush", "none"):
         return Schedule.ONE_F_ONE_B
     raise UserError(
-        f"schedule {text!r} is not known", hint="choose from 1f1b, interleaved, gpipe, zero-bubble and dualpipe"
+        said("schedule {text!r} is not known", text=text),
+        hint="choose from 1f1b, interleaved, gpipe, zero-bubble and dualpipe",
     )
 
 
@@ -142,4 +146,6 @@ def attention(text: str) -> str:
         return "unfused"
     if re.search(r"flash|fa|sdpa|fused|yes|true|on", plain):
         return "flash"
-    raise UserError(f"attention {text!r} is not known", hint="choose from flash, flash3, flash1 and unfused")
+    raise UserError(
+        said("attention {text!r} is not known", text=text), hint="choose from flash, flash3, flash1 and unfused"
+    )

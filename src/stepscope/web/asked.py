@@ -34,7 +34,9 @@ async def posted(request: Request, most: int) -> Any:
     try:
         return json.loads(bytes(body))
     except (ValueError, RecursionError) as error:
-        raise BadRequestError("the request is no JSON", hint='send {"sql": "SELECT ..."}') from error
+        raise BadRequestError(
+            "the request is no JSON", hint=said("send {example}", example='{"sql": "SELECT ..."}')
+        ) from error
 
 
 def number(request: Request, name: str, default: int | None = None) -> int | None:

@@ -1,4 +1,4 @@
-"""From what is stated of a model to its whole shape; what lacks follows the family's convention, and is said."""
+"""From what is stated of a model to its whole shape; what lacks follows the family's convention, and is lines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.planning.family.counts import parameters
 from stepscope.planning.family.shape import LatentAttention, ModelShape
@@ -39,27 +40,40 @@ def derive(given: Mapping[str, Any], name: str) -> ModelShape:
     """
     for needed in ("layers", "hidden"):
         if not given.get(needed):
-            raise UserError(f"the model has no number of {needed}", hint=f'state "{needed}"')
-    said: list[str] = []
+            raise UserError(
+                said("the model has no number of {needed}", needed=needed), hint=said('state "{needed}"', needed=needed)
+            )
+    lines: list[str] = []
     hidden, layers = int(given["hidden"]), int(given["layers"])
     heads = int(given.get("heads") or 0)
     if not heads:
         heads = max(1, hidden // 128)
-        said.append(f"{heads} heads: 128 wide, as is usual")
+        lines.append(said("{heads} heads: 128 wide, as is usual", heads=heads))
     elif hidden % heads and not given.get("head_dim") and not given.get("kv_lora_rank"):
-        said.append(f"heads {max(1, hidden // heads)} wide, though {heads} do not divide {hidden:,}")
+        lines.append(
+            said(
+                "heads {value} wide, though {heads} do not divide {hidden:,}",
+                value=max(1, hidden // heads),
+                heads=heads,
+                hidden=hidden,
+            )
+        )
     _refuse_more(given, heads)
     vocab = int(given.get("vocab") or 0)
     if not vocab:
         vocab = 51200
-        said.append("a vocabulary of 51,200")
-    gated = _gated(given, hidden, said)
+        lines.append(said("a vocabulary of 51,200"))
+    gated = _gated(given, hidden, lines)
     ffn = int(given.get("ffn") or 0)
     experts = int(given.get("experts") or 0)
     if not ffn:
         ffn = _ffn(hidden, gated) if not experts else int(given.get("expert_ffn") or _ffn(hidden, gated))
         if not experts:
-            said.append(f"an MLP {ffn:,} wide: {'8/3 of the hidden size, rounded up' if gated else '4 x hidden'}")
+            lines.append(
+                said("an MLP {ffn:,} wide: 8/3 of the hidden size, rounded up", ffn=ffn)
+                if gated
+                else said("an MLP {ffn:,} wide: 4 x hidden", ffn=ffn)
+            )
     old = not gated and not experts
     expert_ffn = int(given.get("expert_ffn") or (ffn if experts else 0))
     shared = given.get("shared_ffn")
@@ -68,7 +82,7 @@ def derive(given: Mapping[str, Any], name: str) -> ModelShape:
     tied = given.get("tied")
     if tied is None:
         tied = old and int(given.get("kv_heads") or heads) == heads
-        said.append(f"{'tied' if tied else 'separate'} embedding and output layer")
+        lines.append(said("tied embedding and output layer") if tied else said("separate embedding and output layer"))
     positions = int(given.get("positions") or 0) if old and "positions" in given else 0
     shape = ModelShape(
         name=str(given.get("name") or name),
@@ -85,8 +99,8 @@ def derive(given: Mapping[str, Any], name: str) -> ModelShape:
         fused_loss=bool(given.get("fused_loss", _foundry(given))), kernels="flash1" if _foundry(given) else "",
         assumed=(),
     )  # fmt: skip
-    shape = _fitted(shape, given, said)
-    return replace(shape, assumed=tuple(said))
+    shape = _fitted(shape, given, lines)
+    return replace(shape, assumed=tuple(lines))
 
 
 def _routed_groups(given: Mapping[str, Any]) -> int:
@@ -98,10 +112,19 @@ def _routed_groups(given: Mapping[str, Any]) -> int:
 def _refuse_more(given: Mapping[str, Any], heads: int) -> None:
     for part, whole, most in (("kv_heads", "heads", heads), ("active_experts", "experts", given.get("experts"))):
         if most and (number := int(given.get(part) or 0)) > most:
-            raise UserError(f"the model's {part} are {number:,} of {most:,} {whole}", hint="give at most as many")
+            raise UserError(
+                said(
+                    "the model's {part} are {number:,} of {most:,} {whole}",
+                    part=part,
+                    number=number,
+                    most=most,
+                    whole=whole,
+                ),
+                hint="give at most as many",
+            )
 
 
-def _gated(given: Mapping[str, Any], hidden: int, said: list[str]) -> bool:
+def _gated(given: Mapping[str, Any], hidden: int, lines: list[str]) -> bool:
     if "gated" in given:
         return bool(given["gated"])
     if given.get("activation"):
@@ -115,7 +138,7 @@ def _gated(given: Mapping[str, Any], hidden: int, said: list[str]) -> bool:
             return False
     ffn, grouped = int(given.get("ffn") or 0), given.get("kv_heads") not in (None, given.get("heads"))
     gated = (ffn != 4 * hidden) if ffn else grouped or bool(given.get("experts"))
-    said.append("an MLP with a gate (SwiGLU)" if gated else "an MLP without a gate")
+    lines.append(said("an MLP with a gate (SwiGLU)") if gated else said("an MLP without a gate"))
     return gated
 
 
@@ -125,8 +148,8 @@ def _ffn(hidden: int, gated: bool) -> int:
 
 
 def _layer_norm(given: Mapping[str, Any], old: bool) -> bool:
-    said = str(given.get("normalization", "")).lower()
-    return "rms" not in said if said else old
+    lines = str(given.get("normalization", "")).lower()
+    return "rms" not in lines if lines else old
 
 
 def _rotary(given: Mapping[str, Any], old: bool) -> bool:
@@ -155,7 +178,7 @@ def _latent(given: Mapping[str, Any]) -> LatentAttention | None:
     )
 
 
-def _fitted(shape: ModelShape, given: Mapping[str, Any], said: list[str]) -> ModelShape:
+def _fitted(shape: ModelShape, given: Mapping[str, Any], lines: list[str]) -> ModelShape:
     """The shape whose gate and width of the MLP, where not stated, come closest to a stated number of parameters."""
     wanted = given.get("parameters")
     if not wanted or ("gated" in given and "ffn" in given) or shape.experts:
@@ -171,6 +194,7 @@ def _fitted(shape: ModelShape, given: Mapping[str, Any], said: list[str]) -> Mod
     best = min(options, key=off)
     # The convention holds unless the other choice comes clearly closer.
     if best is not shape and off(shape) - off(best) > 0.03:
-        said.append(f"{'a' if best.gated else 'no'} gate in the MLP, from the number of parameters")
+        a_gate = said("a gate in the MLP, from the number of parameters")
+        lines.append(a_gate if best.gated else said("no gate in the MLP, from the number of parameters"))
         return best
     return shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 
 #: Families with layers that are no attention: state spaces, recurrence, convolutions; alone or between attention.
@@ -53,11 +54,11 @@ def completed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(kind: str, document: Mapping[str, Any]) -> None:
-    hint = "plans are of transformers of one stack with attention in every layer"
+    hint = said("plans are of transformers of one stack with attention in every layer")
     if kind in _OTHER_LAYERS or "ssm_cfg" in document:
-        raise UserError(f"{kind or 'the model'} has layers other than attention and MLP", hint=hint)
+        raise UserError(said("{kind} has layers other than attention and MLP", kind=kind or "the model"), hint=hint)
     if kind in _TWO_STACKS or document.get("is_encoder_decoder") is True:
-        raise UserError(f"{kind or 'the model'} has an encoder and a decoder", hint=hint)
+        raise UserError(said("{kind} has an encoder and a decoder", kind=kind or "the model"), hint=hint)
 
 
 def _patches(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.planning.family.hub import completed
 
@@ -92,7 +93,10 @@ def _figure(name: str, value: Any) -> Any:
     if isinstance(value, list) and value:
         value = max(value)  # one per layer
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or value < 0:
-        raise UserError(f"the model's {name} is {value!r}", hint="give a number")
+        raise UserError(said("the model's {name} is {value!r}", name=name, value=value), hint="give a number")
     if value > (most := _MOST.get(name, _MOST_ELSE)):
-        raise UserError(f"the model's {name} is {value:g}", hint=f"give a number of at most {most:,}")
+        raise UserError(
+            said("the model's {name} is {value:g}", name=name, value=value),
+            hint=said("give a number of at most {most:,}", most=most),
+        )
     return value if name in ("parameters", "expansion_ratio") else int(value)

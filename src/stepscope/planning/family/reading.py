@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.planning.family.derive import derive
@@ -40,8 +41,11 @@ def read_model(model: str | Path | Mapping[str, Any] | ModelShape) -> ModelShape
     known = preset(str(model))
     if known is None:
         if path.suffix == ".json":
-            raise UserError(f"{path} does not exist", hint="give a config.json, a JSON of your own or a preset's name")
-        raise UserError(f"there is no model {str(model)!r}", hint=choose(str(model), sorted(PRESETS)))
+            raise UserError(
+                said("{path} does not exist", path=path),
+                hint="give a config.json, a JSON of your own or a preset's name",
+            )
+        raise UserError(said("there is no model {model!r}", model=str(model)), hint=choose(str(model), sorted(PRESETS)))
     key, figures = known
     return derive(stated({**figures, "name": key}), key)
 
@@ -62,11 +66,15 @@ def shape_of(document: Mapping[str, Any], name: str) -> ModelShape:
 
 def _document(path: Path) -> Mapping[str, Any]:
     if path.stat().st_size > _MOST_BYTES:
-        raise UserError(f"{path} is too large for a model's configuration", hint="give its config.json")
+        raise UserError(said("{path} is too large for a model's configuration", path=path), hint="give its config.json")
     try:
         document = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no JSON ({error})", hint="give a model's config.json") from error
+        raise UserError(
+            said("{path} is no JSON ({error})", path=path, error=error), hint="give a model's config.json"
+        ) from error
     if not isinstance(document, Mapping):
-        raise UserError(f"{path} states no model", hint='give an object with "layers", "hidden" and "heads"')
+        raise UserError(
+            said("{path} states no model", path=path), hint='give an object with "layers", "hidden" and "heads"'
+        )
     return document

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.device_table import DEVICES, Device
 from stepscope.model.device_table.device import GB, GIB
 from stepscope.model.devices import match
@@ -96,7 +97,9 @@ def platform(text: str) -> Platform:
     memory = device.memory_bytes or least * GIB
     speed = device.memory_bandwidth or rate * GB
     if not peaks or not memory or not speed:
-        raise UserError(f"too little is published of {device.name} to plan for it", hint="name a kin of it")
+        raise UserError(
+            said("too little is published of {name} to plan for it", name=device.name), hint="name a kin of it"
+        )
     return _with_limits(_platform(device.name, memory, speed, peaks, row, device), row, plain)
 
 
@@ -108,7 +111,10 @@ def _device(plain: str, text: str) -> Device:
     found = match(text) or match(text.upper())
     if found is None:
         names = [device.name for device in DEVICES]
-        raise UserError(f"device {text!r} is not known", hint=choose(text, names, "give one such as a100-80gb or h100"))
+        raise UserError(
+            said("device {text!r} is not known", text=text),
+            hint=choose(text, names, "give one such as a100-80gb or h100"),
+        )
     return found
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from stepscope.analyses.registry import analyses, table_of
+from stepscope.language import listing, said
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.trace import Trace
 from stepscope.planning.machine.platform import Platform
@@ -36,7 +37,7 @@ _LAUNCHES: Final = """
 """
 #: Kernels of attention's backward pass: `..._backward`, `..._bwd`, `FlashAttentionScoreGrad`.
 _BACKWARD: Final = re.compile(r"backward|bwd|grad", re.IGNORECASE)
-_WAYS: Final = ("forward", "backward")
+_WAYS: Final = (said("forward"), said("backward"))
 #: Share of what links usually reach below which collectives wait for other ranks rather than for the link.
 _WAITING: Final = 0.2
 
@@ -88,8 +89,12 @@ def _multiplications(one: Platform, rows: list[dict[str, Any]]) -> Platform:
         rate = _rate(chosen, "flops")
         if rate:
             share = min(1.0, rate / one.peak(dtypes[0]) / _FILLED)
-            said = f"matrix multiplications in {chosen[0]['dtype']} reach {rate / 1e12:.0f} TFLOP/s"
-            one = replace(one, sustained={**one.sustained, **dict.fromkeys(names, share)}, taken=(*one.taken, said))
+            lines = said(
+                "matrix multiplications in {dtype} reach {rate:.0f} TFLOP/s",
+                dtype=chosen[0]["dtype"],
+                rate=rate / 1e12,
+            )
+            one = replace(one, sustained={**one.sustained, **dict.fromkeys(names, share)}, taken=(*one.taken, lines))
     return one
 
 
@@ -100,7 +105,11 @@ def _attention(one: Platform, rows: list[dict[str, Any]]) -> Platform:
     for backward in (False, True):
         rate = _rate([row for row in chosen if bool(_BACKWARD.search(row["name"])) == backward], "flops")
         measured.append(min(0.95, rate / one.peak("bf16")) if rate else None)
-    words = [f"{100 * share:.0f} % {way}" for share, way in zip(measured, _WAYS, strict=True) if share is not None]
+    words = [
+        said("{percent:.0f} % {way}", percent=100 * share, way=way)
+        for share, way in zip(measured, _WAYS, strict=True)
+        if share is not None
+    ]
     if not words:
         return one
     # What is not recorded keeps its tabulated share.
@@ -108,9 +117,9 @@ def _attention(one: Platform, rows: list[dict[str, Any]]) -> Platform:
         tuple(usual if share is None else share for share, usual in zip(measured, each, strict=True))
         for each in (one.attention, one.attention3)
     ]
-    said = f"attention reaches {', '.join(words)} of the peak"
+    lines = said("attention reaches {words} of the peak", words=listing(words))
     return replace(
-        one, attention=(shares[0][0], shares[0][1]), attention3=(shares[1][0], shares[1][1]), taken=(*one.taken, said)
+        one, attention=(shares[0][0], shares[0][1]), attention3=(shares[1][0], shares[1][1]), taken=(*one.taken, lines)
     )
 
 
@@ -121,8 +130,8 @@ def _memory(one: Platform, rows: list[dict[str, Any]]) -> Platform:
     rate = _rate(chosen, "bytes")
     if not rate:
         return one
-    said = f"element-wise kernels move {rate / 1e9:.0f} GB/s"
-    return replace(one, memory_bandwidth=rate, taken=(*one.taken, said))
+    lines = said("element-wise kernels move {rate:.0f} GB/s", rate=rate / 1e9)
+    return replace(one, memory_bandwidth=rate, taken=(*one.taken, lines))
 
 
 def _links(one: Platform, rows: list[dict[str, Any]]) -> Platform:
@@ -138,25 +147,33 @@ def _links(one: Platform, rows: list[dict[str, Any]]) -> Platform:
         if not chosen:
             continue
         rate, row = max(chosen, key=lambda each: each[0])
-        where = "within a server" if inside else "between servers"
-        said = f"collectives {where} reach {row['best_bus_bandwidth'] / 1e9:.1f} GB/s of bus bandwidth"
+        where = said("within a server") if inside else said("between servers")
+        lines = said(
+            "collectives {where} reach {best_bus_bandwidth:.1f} GB/s of bus bandwidth",
+            where=where,
+            best_bus_bandwidth=row["best_bus_bandwidth"] / 1e9,
+        )
         if rate < _WAITING * getattr(one, name):
-            one = replace(one, taken=(*one.taken, f"{said} at best: they wait for ranks, so not taken"))
+            one = replace(
+                one, taken=(*one.taken, said("{rate} at best: they wait for ranks, so not taken", rate=lines))
+            )
         else:
-            one = replace(one, taken=(*one.taken, said), **{name: rate})
+            one = replace(one, taken=(*one.taken, lines), **{name: rate})
     return one
 
 
 def _dispatch(one: Platform, trace: Trace) -> Platform:
     (found,) = trace.rows(_LAUNCHES)
     if found["free"] >= _LEAST_KERNELS:
-        cost, least = float(found["free_gap"]), ""
+        cost, held_up = float(found["free_gap"]), False
     elif found["number"] >= _LEAST_KERNELS:
         # The device holds the host up: it could be faster, but takes no longer.
-        cost, least = float(found["gap"]), "at least "
+        cost, held_up = float(found["gap"]), True
         if cost / 1e9 > one.launch:
             return one
     else:
         return one
-    said = f"the host issues a kernel {least}every {cost / 1e3:.1f} µs, the profiler included"
-    return replace(one, launch=cost / 1e9, taken=(*one.taken, said))
+    lines = said("the host issues a kernel every {cost:.1f} µs, the profiler included", cost=cost / 1e3)
+    if held_up:
+        lines = said("the host issues a kernel at least every {cost:.1f} µs, the profiler included", cost=cost / 1e3)
+    return replace(one, launch=cost / 1e9, taken=(*one.taken, lines))

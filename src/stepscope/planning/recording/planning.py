@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.planning.api import plan
@@ -53,7 +54,8 @@ def from_recording(
         if device:
             raise
         raise UserError(
-            f"the recorded device ({name}) is not in the table of devices", hint="give --device, as in --device 910b"
+            said("the recorded device ({name}) is not in the table of devices", name=name),
+            hint="give --device, as in --device 910b",
         ) from None
     try:
         where = calibrated(where, trace)

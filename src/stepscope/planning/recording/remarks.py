@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stepscope.language import said
 from stepscope.model.amounts import duration, plural
 from stepscope.model.errors import UserError
 from stepscope.planning.api import plan
@@ -38,24 +39,35 @@ def remarks(found: Planned, job: RecordedJob, batch: RecordedBatch, ask: Mapping
         batch: Its batch.
         ask: Arguments of `api.plan` other than choices, by keyword.
     """
-    said = (
-        [f"the recording is of {job.infers}, which trains nothing: this is a plan for training"] if job.infers else []
+    lines = (
+        [said("the recording is of {infers}, which trains nothing: this is a plan for training", infers=job.infers)]
+        if job.infers
+        else []
     )
     if not found.plans:
-        return tuple(said)
+        return tuple(lines)
     if not (job.groups or batch.micro_batch):
-        reads = "its model reads images" if batch.images else "it shows neither groups of ranks nor a batch of tokens"
-        return (*said, f"of the recording only devices and rates are used: {reads}")
+        reads = said("it shows neither groups of ranks nor a batch of tokens")
+        if batch.images:
+            reads = said("its model reads images")
+        return (*lines, said("of the recording only devices and rates are used: {reads}", reads=reads))
     best, devices = found.plans[0], ask["devices"]
-    shown = f"the recording shows {job.words or 'no named groups'} on {plural(devices, 'device')}"
+    shown = said(
+        "the recording shows {words} on {devices}",
+        words=job.words or said("no named groups"),
+        devices=plural(devices, "device"),
+    )
     if batch.micro_batch:
-        shown += f", and forward passes of {batch.micro_batch} x {batch.seq:,} tokens"
-        shown += f", {batch.passes} in a step" if batch.passes and batch.passes > 1 else ""
-    said.append(shown)
+        passes = said("forward passes of {micro_batch} x {seq:,} tokens", micro_batch=batch.micro_batch, seq=batch.seq)
+        shown = said("{shown}, and {passes}", shown=shown, passes=passes)
+        if batch.passes and batch.passes > 1:
+            shown = said("{shown}, {number} in a step", shown=shown, number=batch.passes)
+    lines.append(shown)
     if batch.recomputes is not None:
-        said.append(f"the backward pass {'computes' if batch.recomputes else 'does not compute'} activations again")
+        again = said("the backward pass computes activations again")
+        lines.append(again if batch.recomputes else said("the backward pass does not compute activations again"))
     if job.groups.get("pp", 1) > 1 and best.layout.pp == 1:
-        said.append("the job needs no pipeline: without stages the model fits, and no stage waits for another")
+        lines.append(said("the job needs no pipeline: without stages the model fits, and no stage waits for another"))
     layout = {name: job.groups.get(name, 1) for name in ("tp", "pp", "cp")}
     kept = {name: value for name, value in found.request.fixed.items() if name in ("seq", "global_batch")}
     fixed: dict[str, Any] = {**kept, **layout, "micro_batch": batch.micro_batch or 1, "zero": 1}
@@ -64,21 +76,30 @@ def remarks(found: Planned, job: RecordedJob, batch: RecordedBatch, ask: Mapping
     try:
         same = plan(**ask, **fixed).plans[0]
     except UserError:
-        return tuple(said)
+        return tuple(lines)
     times = same.step_ns / best.step_ns
-    assumed = "" if batch.micro_batch else ", its micro-batch taken to be 1"
-    said.append(f"that layout{assumed} would take {duration(same.step_ns)} per step, {times:.2f} times the best")
-    return (*said, *_changed(same, fixed, batch, ask))
+    that = said("that layout")
+    if not batch.micro_batch:
+        that = said("that layout, its micro-batch taken to be 1,")
+    lines.append(
+        said(
+            "{layout} would take {step} per step, {times:.2f} times the best",
+            layout=that,
+            step=duration(same.step_ns),
+            times=times,
+        )
+    )
+    return (*lines, *_changed(same, fixed, batch, ask))
 
 
 def _changed(same: Any, fixed: Mapping[str, Any], batch: RecordedBatch, ask: Mapping[str, Any]) -> Iterator[str]:
     """What one change of the recorded layout would bring, in the plan's terms."""
     if batch.micro_batch:
         larger = {"micro_batch": 2 * batch.micro_batch}
-        yield from _tried(f"a micro-batch of {2 * batch.micro_batch}", same, {**fixed, **larger}, ask)
+        yield from _tried(said("a micro-batch of {value}", value=2 * batch.micro_batch), same, {**fixed, **larger}, ask)
     if batch.recomputes:
-        yield from _tried("recomputing attention alone", same, {**fixed, "recompute": "selective"}, ask)
-        yield from _tried("no recomputation", same, {**fixed, "recompute": "none"}, ask)
+        yield from _tried(said("recomputing attention alone"), same, {**fixed, "recompute": "selective"}, ask)
+        yield from _tried(said("no recomputation"), same, {**fixed, "recompute": "none"}, ask)
 
 
 def _tried(what: str, same: Any, fixed: Mapping[str, Any], ask: Mapping[str, Any]) -> Iterator[str]:
@@ -87,6 +108,11 @@ def _tried(what: str, same: Any, fixed: Mapping[str, Any], ask: Mapping[str, Any
     except UserError:
         return
     if other.memory.fits:
-        yield f"{what} instead: {duration(other.step_ns)} per step, {other.step_ns / same.step_ns:.2f} times that"
+        yield said(
+            "{what} instead: {step_ns} per step, {step_ns2:.2f} times that",
+            what=what,
+            step_ns=duration(other.step_ns),
+            step_ns2=other.step_ns / same.step_ns,
+        )
     else:
-        yield f"{what} instead does not fit into the device's memory"
+        yield said("{what} instead does not fit into the device's memory", what=what)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.planning.judge import judge
 from stepscope.planning.layout import Layout, Recompute
@@ -22,40 +23,44 @@ def remedies(asked: Request, nearest: JudgedPlan | None) -> tuple[str, ...]:
         nearest: The plan that comes nearest to fitting.
     """
     if nearest is None:
-        return ("no layout divides that many devices with what is fixed: leave --tp, --pp, --dp or --micro-batch open",)
+        return (
+            said(
+                "no layout divides that many devices with what is fixed: leave --tp, --pp, --dp or --micro-batch open"
+            ),
+        )
     need = quantity(nearest.memory.device_bytes, "bytes")
     has = quantity(nearest.memory.usable_bytes, "bytes")
-    said = [f"the nearest layout needs {need} of {has} per device"]
-    said += _choices(asked, nearest)
+    lines = [said("the nearest layout needs {need} of {has} per device", need=need, has=has)]
+    lines += _choices(asked, nearest)
     if freed := _freed(asked):
-        said.append(freed)
+        lines.append(freed)
     if more := _devices(asked, nearest):
-        said.append(f"{more} devices of the same kind would do")
+        lines.append(said("{more} devices of the same kind would do", more=more))
     size = nearest.memory.device_bytes / USABLE
-    said.append(f"devices with {quantity(size, 'bytes')} of memory would do in that layout")
-    return tuple(said)
+    lines.append(said("devices with {size} of memory would do in that layout", size=quantity(size, "bytes")))
+    return tuple(lines)
 
 
 def _choices(asked: Request, plan: JudgedPlan) -> list[str]:
     """Single changes of the nearest layout that make it fit."""
     at = plan.layout
     options: list[tuple[str, Layout]] = [
-        ("recomputing all layers", replace(at, recompute=Recompute.FULL, recomputed_layers=0)),
-        ("a micro-batch of 1", replace(at, micro_batch=1)),
-        ("ZeRO stage 1", replace(at, zero=max(1, at.zero))),
-        ("sharded weights (ZeRO stage 3, FSDP)", replace(at, zero=3)),
-        ("fused attention", replace(at, attention="flash")),
-        ("the optimizer on the host", replace(at, offload="optimizer")),
-        (f"sequences of {at.seq // 2:,} tokens", replace(at, seq=at.seq // 2)),
+        (said("recomputing all layers"), replace(at, recompute=Recompute.FULL, recomputed_layers=0)),
+        (said("a micro-batch of 1"), replace(at, micro_batch=1)),
+        (said("ZeRO stage 1"), replace(at, zero=max(1, at.zero))),
+        (said("sharded weights (ZeRO stage 3, FSDP)"), replace(at, zero=3)),
+        (said("fused attention"), replace(at, attention="flash")),
+        (said("the optimizer on the host"), replace(at, offload="optimizer")),
+        (said("sequences of {seq:,} tokens", seq=at.seq // 2), replace(at, seq=at.seq // 2)),
         (
-            "recomputing all layers with the optimizer on the host",
+            said("recomputing all layers with the optimizer on the host"),
             replace(at, recompute=Recompute.FULL, recomputed_layers=0, offload="optimizer", micro_batch=1),
         ),
     ]
     found = []
     for words, layout in options:
         if layout != at and judge(asked.shape, layout, asked.platform).memory.fits:
-            found.append(f"{words} would make it fit")
+            found.append(said("{words} would make it fit", words=words))
     return found[:4]
 
 
@@ -70,9 +75,14 @@ def _freed(asked: Request) -> str:
         return ""
     one = found[0].layout
     how = one.recompute.value
-    return (
-        f"on the same devices, tp {one.tp}, pp {one.pp}, dp {one.dp}, micro-batch {one.micro_batch}, recompute {how}, "
-        f"zero {one.zero} fits"
+    return said(
+        "on the same devices, tp {tp}, pp {pp}, dp {dp}, micro-batch {micro_batch}, recompute {how}, zero {zero} fits",
+        tp=one.tp,
+        pp=one.pp,
+        dp=one.dp,
+        micro_batch=one.micro_batch,
+        how=how,
+        zero=one.zero,
     )
 
 

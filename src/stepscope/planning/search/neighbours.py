@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.planning.judge import judge
 from stepscope.planning.layout import Framework, Layout, Recompute, Schedule, check
@@ -39,28 +40,33 @@ def _changes(asked: Request, at: Layout) -> Iterator[tuple[str, Layout]]:
     yield from _sizes(asked, at)
     for micro in (at.micro_batch * 2, at.micro_batch // 2):
         if micro and at.global_batch % (at.dp * micro) == 0:
-            yield f"micro-batch {micro}", replace(at, micro_batch=micro)
+            yield said("micro-batch {micro}", micro=micro), replace(at, micro_batch=micro)
     yield from _recomputations(asked, at)
     for zero in (at.zero - 1, at.zero + 1):
         if 0 <= zero <= 3 and at.dp * at.cp > 1:
-            yield f"ZeRO stage {zero}", replace(at, zero=zero)
+            yield said("ZeRO stage {zero}", zero=zero), replace(at, zero=zero)
     if at.pp > 1:
         for virtual in (at.virtual_stages * 2, max(1, at.virtual_stages // 2)):
             schedule = Schedule.INTERLEAVED if virtual > 1 else Schedule.ONE_F_ONE_B
-            yield f"{virtual} chunks per stage", replace(at, virtual_stages=virtual, schedule=schedule)
-        yield "zero-bubble schedule", replace(at, schedule=Schedule.ZERO_BUBBLE, virtual_stages=1)
+            yield (
+                said("{virtual} chunks per stage", virtual=virtual),
+                replace(at, virtual_stages=virtual, schedule=schedule),
+            )
+        yield said("zero-bubble schedule"), replace(at, schedule=Schedule.ZERO_BUBBLE, virtual_stages=1)
     if at.tp > 1:
-        words = "without sequence parallelism" if at.sequence_parallel else "with sequence parallelism"
+        words = said("with sequence parallelism")
+        if at.sequence_parallel:
+            words = said("without sequence parallelism")
         yield words, replace(at, sequence_parallel=not at.sequence_parallel)
-    yield "twice the global batch", replace(at, global_batch=2 * at.global_batch)
+    yield said("twice the global batch"), replace(at, global_batch=2 * at.global_batch)
     if "fp8" in asked.platform.peaks and at.precision != "fp8":
         yield "fp8", replace(at, precision="fp8")
     if at.precision == "fp8":
         yield usual_precision(asked.platform), replace(at, precision=usual_precision(asked.platform))
     if at.framework in (Framework.FSDP,) and not at.compiled:
-        yield "compiled", replace(at, compiled=True)
+        yield said("compiled"), replace(at, compiled=True)
     if at.offload == "none":
-        yield "optimizer on the host", replace(at, offload="optimizer", zero=max(1, at.zero))
+        yield said("optimizer on the host"), replace(at, offload="optimizer", zero=max(1, at.zero))
 
 
 def _sizes(asked: Request, at: Layout) -> Iterator[tuple[str, Layout]]:
@@ -96,5 +102,9 @@ def _recomputations(asked: Request, at: Layout) -> Iterator[tuple[str, Layout]]:
     for kind, number in kinds:
         if kind is Recompute.SELECTIVE and at.attention != "unfused":
             continue
-        words = f"{number} layers recomputed" if kind is Recompute.LAYERS else f"recompute {kind.value}"
+        words = (
+            said("{number} layers recomputed", number=number)
+            if kind is Recompute.LAYERS
+            else said("recompute {value}", value=kind.value)
+        )
         yield words, replace(at, recompute=kind, recomputed_layers=number)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.planning.family.counts import parameters
 from stepscope.planning.planned import Neighbour, Planned
 from stepscope.planning.result import JudgedPlan
 from stepscope.reports.blocks import Block, Grid, Heading, Line, Outline, Section
+from stepscope.reports.planned.parts import part_of_plan
 from stepscope.reports.planned.pictures import memory_picture, pipeline_picture
 from stepscope.reports.text import visible
 
@@ -15,13 +17,14 @@ def outline(planned: Planned) -> Outline:
     """The page."""
     sections = [Section("Plans", (*_assumed(planned), *_plans(planned)), _considered(planned))]
     if planned.remedies:
-        title = "What would make it possible"
-        sections.append(Section(title, tuple(Line(one, tone="warning") for one in planned.remedies)))
+        sections.append(
+            Section("What would make it possible", tuple(Line(one, tone="warning") for one in planned.remedies))
+        )
     if planned.plans:
         best = planned.plans[0]
         sections += [
             Section("Why", tuple(Line(one) for one in best.reasons)),
-            Section("Memory of the fullest device", _memory(best), f"stage {best.memory.stage}"),
+            Section("Memory of the fullest device", _memory(best), said("stage {stage}", stage=best.memory.stage)),
             Section("Time of a step", _time(best), "parts of the longest stage; they add up to the step"),
         ]
         if best.layout.pp > 1:
@@ -34,9 +37,15 @@ def outline(planned: Planned) -> Outline:
 
 def _title(planned: Planned) -> str:
     counts = parameters(planned.shape)
-    active = f", {counts.active / 1e9:.1f} B active" if planned.shape.experts else ""
-    devices = plural(planned.request.devices, "device")
-    return f"Plan for {visible(planned.shape.name)} ({counts.total / 1e9:.1f} B parameters{active}) on {devices}"
+    values: dict[str, object] = {
+        "name": visible(planned.shape.name),
+        "total": counts.total / 1e9,
+        "devices": plural(planned.request.devices, "device"),
+    }
+    if planned.shape.experts:
+        values["active"] = counts.active / 1e9
+        return said("Plan for {name} ({total:.1f} B parameters, {active:.1f} B active) on {devices}", **values)
+    return said("Plan for {name} ({total:.1f} B parameters) on {devices}", **values)
 
 
 def _facts(planned: Planned) -> tuple[str, ...]:
@@ -44,20 +53,24 @@ def _facts(planned: Planned) -> tuple[str, ...]:
     one = planned.platform
     return (
         f"{visible(one.name)}, {quantity(one.memory_bytes, 'bytes')}",
-        f"{one.per_server} per server",
-        f"global batch {fixed['global_batch']:,}",
-        f"{fixed['seq']:,} tokens per sequence",
+        said("{per_server} per server", per_server=one.per_server),
+        said("global batch {global_batch:,}", global_batch=fixed["global_batch"]),
+        said("{seq:,} tokens per sequence", seq=fixed["seq"]),
     )
 
 
 def _considered(planned: Planned) -> str:
-    return f"of {planned.considered:,} layouts" if planned.considered > 1 else "the one given"
+    return (
+        said("of {considered:,} layouts", considered=planned.considered)
+        if planned.considered > 1
+        else said("the one given")
+    )
 
 
 def _assumed(planned: Planned) -> tuple[Line, ...]:
     found = [*planned.request.assumed, *planned.shape.assumed]
-    lines = [Line(f"taken as usual: {'; '.join(found)}", tone="info")] if found else []
-    lines += [Line(f"from the recording: {one}", tone="info") for one in planned.platform.taken]
+    lines = [Line(said("taken as usual: {found}", found=listing(found, "; ")), tone="info")] if found else []
+    lines += [Line(said("from the recording: {one}", one=one), tone="info") for one in planned.platform.taken]
     lines += [Line(one) for one in planned.remarks]
     if planned.plans:
         lines += [Line(one, tone="warning") for one in planned.plans[0].notes]
@@ -68,36 +81,56 @@ def _plans(planned: Planned) -> tuple[Block, ...]:
     if not planned.plans:
         return (Line("no layout fits", tone="error"),)
     headings = (
-        Heading("plan", number=False), Heading("recompute", number=False), Heading("step"), Heading("tokens/s"),
-        Heading("MFU", rank=1), Heading("memory"), Heading("of it", rank=2), Heading("", number=False),
-    )  # fmt: skip
+        Heading(said("plan"), number=False),
+        Heading(said("recompute"), number=False),
+        Heading(said("step")),
+        Heading(said("tokens/s")),
+        Heading(said("MFU"), rank=1),
+        Heading(said("memory")),
+        Heading(said("of it"), rank=2),
+        Heading("", number=False),
+    )
     return (Grid(headings, tuple(_row(plan) for plan in planned.plans)),)
 
 
 def _row(plan: JudgedPlan) -> tuple[str, ...]:
     memory = plan.memory
-    fits = "does not fit" if not memory.fits else "tight" if memory.tight else "fits"
     return (
-        words(plan), _again(plan), duration(plan.step_ns), f"{plan.tokens_per_second:,.0f}",
-        percent(plan.mfu), quantity(memory.device_bytes, "bytes"),
-        percent(memory.device_bytes / memory.usable_bytes, 0), fits,
-    )  # fmt: skip
+        words(plan),
+        _again(plan),
+        duration(plan.step_ns),
+        f"{plan.tokens_per_second:,.0f}",
+        percent(plan.mfu),
+        quantity(memory.device_bytes, "bytes"),
+        percent(memory.device_bytes / memory.usable_bytes, 0),
+        _fits(plan),
+    )
 
 
 def words(plan: JudgedPlan) -> str:
     """A layout in a line, but what it recomputes."""
     one = plan.layout
-    said = [one.precision] if one.precision == "fp8" else []
-    said += [f"tp {one.tp}", f"pp {one.pp}" + (f"x{one.virtual_stages}" if one.virtual_stages > 1 else "")]
-    said.append(f"dp {one.dp}")
-    said += [f"cp {one.cp}"] * (one.cp > 1) + [f"ep {one.ep}"] * (one.ep > 1)
-    said += [f"micro {one.micro_batch}", f"zero {one.zero}"]
-    return " ".join(said)
+    parts = [one.precision] if one.precision == "fp8" else []
+    parts += [f"tp {one.tp}", f"pp {one.pp}" + (f"x{one.virtual_stages}" if one.virtual_stages > 1 else "")]
+    parts.append(f"dp {one.dp}")
+    parts += [f"cp {one.cp}"] * (one.cp > 1) + [f"ep {one.ep}"] * (one.ep > 1)
+    parts += [f"micro {one.micro_batch}", f"zero {one.zero}"]
+    return " ".join(parts)
+
+
+def _fits(plan: JudgedPlan) -> str:
+    if not plan.memory.fits:
+        return said("does not fit")
+    return said("tight") if plan.memory.tight else said("fits")
 
 
 def _again(plan: JudgedPlan) -> str:
     kind = plan.layout.recompute.value
-    return f"{plan.layout.recomputed_layers} layers" if kind == "layers" else kind
+    return (
+        said("{recomputed_layers} layers", recomputed_layers=plan.layout.recomputed_layers)
+        if kind == "layers"
+        else kind
+    )
 
 
 def _memory(plan: JudgedPlan) -> tuple[Block, ...]:
@@ -105,14 +138,14 @@ def _memory(plan: JudgedPlan) -> tuple[Block, ...]:
     rows = []
     for name, size in (*memory.parts.items(), *memory.outside.items()):
         share = size / memory.usable_bytes
-        rows.append((name, quantity(size, "bytes"), percent(share), share))
+        rows.append((part_of_plan(name), quantity(size, "bytes"), percent(share), share))
     left = memory.usable_bytes - memory.device_bytes
-    rows.append(("left" if left >= 0 else "lacking", quantity(abs(left), "bytes"), percent(abs(left) /
+    rows.append((said("left") if left >= 0 else said("lacking"), quantity(abs(left), "bytes"), percent(abs(left) /
                  memory.usable_bytes), abs(left) / memory.usable_bytes))  # fmt: skip
     headings = (
-        Heading("part", number=False),
-        Heading("size"),
-        Heading("of what can be used"),
+        Heading(said("part"), number=False),
+        Heading(said("size")),
+        Heading(said("of what can be used")),
         Heading("", bar=True, rank=1),
     )
     return (Line(memory_picture(plan), tone="info"), Grid(headings, tuple(rows)))
@@ -120,10 +153,15 @@ def _memory(plan: JudgedPlan) -> tuple[Block, ...]:
 
 def _time(plan: JudgedPlan) -> tuple[Block, ...]:
     rows = [
-        (name, duration(value), percent(value / plan.step_ns), value / plan.step_ns)
+        (part_of_plan(name), duration(value), percent(value / plan.step_ns), value / plan.step_ns)
         for name, value in sorted(plan.time_ns.items(), key=lambda one: -one[1])
     ]
-    headings = (Heading("part", number=False), Heading("time"), Heading("of the step"), Heading("", bar=True, rank=1))
+    headings = (
+        Heading(said("part"), number=False),
+        Heading(said("time")),
+        Heading(said("of the step")),
+        Heading("", bar=True, rank=1),
+    )
     return (Grid(headings, tuple(rows)),)
 
 
@@ -133,16 +171,23 @@ def _neighbours(found: tuple[Neighbour, ...]) -> Grid:
             one.what,
             f"{100 * (one.times - 1):+.1f} %",
             quantity(one.plan.memory.device_bytes, "bytes"),
-            "does not fit" if not one.plan.memory.fits else "tight" if one.plan.memory.tight else "fits",
+            _fits(one.plan),
         )
         for one in found
     ]
-    headings = (Heading("change", number=False), Heading("step"), Heading("memory"), Heading("", number=False))
+    headings = (
+        Heading(said("change"), number=False),
+        Heading(said("step")),
+        Heading(said("memory")),
+        Heading("", number=False),
+    )
     return Grid(headings, tuple(rows))
 
 
 def _settings(planned: Planned) -> tuple[Line, ...]:
     name, text = next(iter(planned.settings.items()))
     others = ", ".join(list(planned.settings)[1:])
-    lines = [Line(f"{name}:" if not others else f"{name} (also: {others}):", tone="info")]
+    lines = [
+        Line(f"{name}:" if not others else said("{name} (also: {others}):", name=name, others=others), tone="info")
+    ]
     return (*lines, *(Line(visible(one)) for one in text.splitlines() if one))

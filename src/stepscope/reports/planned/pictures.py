@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.language import said
 from stepscope.planning.layout import Schedule
 from stepscope.planning.result import JudgedPlan
 
@@ -30,7 +31,7 @@ def memory_picture(plan: JudgedPlan) -> str:
         drawn += cells
     end = round(_WIDTH * memory.usable_bytes / whole)
     if drawn > end:
-        return f"[{bar[:end]}|{bar[end:]} over what can be used"
+        return said("[{bar}|{bar2} over what can be used", bar=bar[:end], bar2=bar[end:])
     return f"[{bar}{'.' * (end - drawn)}]"
 
 
@@ -39,10 +40,16 @@ def pipeline_picture(plan: JudgedPlan) -> list[str]:
     layout = plan.layout
     stages, batches = min(layout.pp, _MOST_STAGES), min(layout.micro_batches, _MOST_BATCHES)
     rows = one_f_one_b(stages, batches)
-    lines = [f"stage {at:>2} {''.join(row)}" for at, row in enumerate(rows)]
-    shown = f"{stages} of {layout.pp} stages, {batches} of {layout.micro_batches} micro-batches"
-    kind = "as 1F1B" if layout.schedule is not Schedule.ONE_F_ONE_B else "1F1B"
-    return [f"F forward, BB backward, . idle; {shown}, {kind}", *lines]
+    lines = [said("stage {at:>2} {row}", at=at, row="".join(row)) for at, row in enumerate(rows)]
+    shown = said(
+        "{stages} of {pp} stages, {batches} of {micro_batches} micro-batches",
+        stages=stages,
+        pp=layout.pp,
+        batches=batches,
+        micro_batches=layout.micro_batches,
+    )
+    kind = said("as 1F1B") if layout.schedule is not Schedule.ONE_F_ONE_B else "1F1B"
+    return [said("F forward, BB backward, . idle; {shown}, {kind}", shown=shown, kind=kind), *lines]
 
 
 def one_f_one_b(stages: int, batches: int) -> list[list[str]]:
