@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.comparison.build import CompareOptions, compare_traces
+from stepscope.comparison.causes.changed import LAUNCHES
 from stepscope.comparison.causes.inside import group_words, kernels_words
 from stepscope.comparison.causes.sentence import causes_of
 from stepscope.comparison.noise.ratio import ratio_interval
@@ -133,20 +134,20 @@ def row(kernel: str, base: int, new: int, calls: tuple[int, int] = (1, 1)) -> di
 
 def test_words_for_kernels() -> None:
     every = [row(name, time, round(1.1 * time)) for name, time in (("a", 500), ("b", 300), ("c", 200))]
-    assert kernels_words(every, "launches") == "all of it × 1.10"
+    assert kernels_words(every, LAUNCHES) == "all of it × 1.10"
     part = [row("a", 9000, 9000), row("b", 500, 760), row("c", 400, 600), row("d", 100, 150)]
-    assert "all of it" not in kernels_words(part, "launches")
-    assert group_words("gemm", every, "launches") == "gemm × 1.10"
+    assert "all of it" not in kernels_words(part, LAUNCHES)
+    assert group_words("gemm", every, LAUNCHES) == "gemm × 1.10"
     split = [row("a", 900, 0, (3, 0)), row("a1", 0, 700, (0, 3)), row("a2", 0, 800, (0, 3))]
-    assert kernels_words(split, "launches").startswith("gemm: a → a2, a1, 3 → 6 launches, together × 1.67")
-    assert kernels_words([row("a", 100, 0, (1, 0)), row("b", 5, 5)], "launches").startswith("a: gone")
+    assert kernels_words(split, LAUNCHES).startswith("gemm: a → a2, a1, 3 → 6 launches, together × 1.67")
+    assert kernels_words([row("a", 100, 0, (1, 0)), row("b", 5, 5)], LAUNCHES).startswith("a: gone")
 
 
 def test_kernels_of_other_names_are_said_by_class() -> None:
     gone = [row(f"sm90_{i}", 100, 0, (1, 0)) for i in range(4)]
     come = [row(f"aclnn_{i}", 0, 300, (0, 1)) for i in range(4)]
-    assert kernels_words([*gone, *come], "launches") == "hardly any kernel in common: gemm × 3.00"
-    assert "in common" not in kernels_words([*gone[:1], *come[:1]], "launches")
+    assert kernels_words([*gone, *come], LAUNCHES) == "hardly any kernel in common: gemm × 3.00"
+    assert "in common" not in kernels_words([*gone[:1], *come[:1]], LAUNCHES)
 
 
 def launched(kernel: int, host: int = 10_000) -> Trace:

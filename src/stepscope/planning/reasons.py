@@ -20,7 +20,7 @@ def reasons(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[st
     layout = plan.layout
     each = per_parameter(layout)
     state = parameters(shape).total * (each.weights + each.gradients + each.optimizer)
-    lines = [
+    lines: list[str] = [
         said(
             "weights, gradients and optimizer state are {state} in all; a device has {usable_bytes}",
             state=quantity(state, "bytes"),
@@ -112,7 +112,7 @@ def _recomputation(shape: ModelShape, plan: JudgedPlan) -> str:
 def notes(shape: ModelShape, plan: JudgedPlan, platform: Platform) -> tuple[str, ...]:
     """What to mind: that it does not fit or hardly, what divides unevenly, what is out of the ordinary."""
     layout, memory = plan.layout, plan.memory
-    lines = []
+    lines: list[str] = []
     need, has = quantity(memory.device_bytes, "bytes"), quantity(memory.usable_bytes, "bytes")
     if not memory.fits:
         lines.append(said("does not fit: {need} of the {has} that can be used", need=need, has=has))

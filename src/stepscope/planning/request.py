@@ -90,7 +90,7 @@ def request(shape: ModelShape, platform: Platform, devices: int, given: Mapping[
 
 def _old_habits(fixed: dict[str, Any]) -> list[str]:
     """Set what was usual before attention was fused and is not given; what that is, as sentences."""
-    lines = []
+    lines: list[str] = []
     if "attention" not in fixed:
         lines.append(said("attention that writes its scores (--attention flash for the fused one)"))
     if "overlap" not in fixed:

@@ -39,8 +39,8 @@ class GuideTools:
         if recording:
             opened = self._recordings.get(recording)
             report = opened.report
-            way = walk(report.rows("step_budget"), report.rows("idle_causes"), report.findings)
             with speaking("en"):
+                way = walk(report.rows("step_budget"), report.rows("idle_causes"), report.findings)
                 return {"place": way.end.key, "text": text.walked(way, opened.name)}
         node = place(symptom) if symptom else BY_KEY["start"]
         with speaking("en"):

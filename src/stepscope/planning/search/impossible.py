@@ -30,7 +30,7 @@ def remedies(asked: Request, nearest: JudgedPlan | None) -> tuple[str, ...]:
         )
     need = quantity(nearest.memory.device_bytes, "bytes")
     has = quantity(nearest.memory.usable_bytes, "bytes")
-    lines = [said("the nearest layout needs {need} of {has} per device", need=need, has=has)]
+    lines: list[str] = [said("the nearest layout needs {need} of {has} per device", need=need, has=has)]
     lines += _choices(asked, nearest)
     if freed := _freed(asked):
         lines.append(freed)
@@ -57,7 +57,7 @@ def _choices(asked: Request, plan: JudgedPlan) -> list[str]:
             replace(at, recompute=Recompute.FULL, recomputed_layers=0, offload="optimizer", micro_batch=1),
         ),
     ]
-    found = []
+    found: list[str] = []
     for words, layout in options:
         if layout != at and judge(asked.shape, layout, asked.platform).memory.fits:
             found.append(said("{words} would make it fit", words=words))

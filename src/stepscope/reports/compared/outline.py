@@ -181,7 +181,7 @@ def _figures(comparison: Comparison) -> tuple[Figure, ...]:
         return ()
     one = times.interval
     ends = {"low": f"{one.low:.3f}", "high": f"{one.high:.3f}"}
-    bounds = said("{confidence:.0%} interval {low} to {high}", confidence=one.confidence, **ends)
+    bounds: str = said("{confidence:.0%} interval {low} to {high}", confidence=one.confidence, **ends)
     if one.method == "rates":
         bounds = listing((said("time for the same work"), said("{low} to {high}", **ends)), "; ")
     labels, steps = (said("Recording, base"), said("Recording, new")), ("", "")

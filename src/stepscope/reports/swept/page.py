@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from stepscope.comparison.comparable import items_words
+from stepscope.comparison.comparable import Tone, items_words
 from stepscope.comparison.sweep.result import Sweep
 from stepscope.language import listing, recalled, said
 from stepscope.model.amounts import NONE, percent, plural, quantity
@@ -27,7 +27,7 @@ _ORDERED: Final = {
 def outline(sweep: Sweep) -> Outline:
     """The page."""
     rows = sweep.table("sweep").records()
-    ordered = _ORDERED[sweep.axis.name]
+    ordered: str = _ORDERED[sweep.axis.name]
     if sweep.axis.given:
         ordered = listing((ordered, said("as given")))
     elif sweep.axis.name != "input":
@@ -85,9 +85,11 @@ def _gaps(sweep: Sweep, rows: list[dict[str, Any]]) -> tuple[Line, ...]:
 def _different(sweep: Sweep) -> tuple[Block, ...]:
     """A line for each thing that differs, with the recordings that it differs on."""
     found: dict[tuple[str, str, str], list[str]] = {}
-    tones = {}
+    tones: dict[tuple[str, str, str], Tone] = {}
     for i, one in sweep.different:
-        differs = said("{what}: {new} instead of {base}", what=one.what, new=recalled(one.new), base=recalled(one.base))
+        differs: str = said(
+            "{what}: {new} instead of {base}", what=one.what, new=recalled(one.new), base=recalled(one.base)
+        )
         key = (differs, one.effect, one.what)
         found.setdefault(key, []).append(_at(sweep.axis.at[i]))
         tones[key] = one.tone
