@@ -43,6 +43,10 @@ def whole_events(text: str) -> Iterator[Whole]:
         index = end
 
 
+#: Instants that are no events of the program: allocations, and when the recorder had stopped.
+NO_EVENTS = ("[memory]", "Record Window End")
+
+
 def rows(events: list[Whole]) -> Counter[Row]:
     """Intervals and instants among the events, as the canonical model has them."""
     found: Counter[Row] = Counter()
@@ -51,7 +55,7 @@ def rows(events: list[Whole]) -> Counter[Row]:
         ts = _ns(value.get("ts"))
         name = str(value.get("name", ""))
         phase = value.get("ph")
-        if ts is None or not (phase == "X" or (phase in ("i", "I") and name != "[memory]")):
+        if ts is None or not (phase == "X" or (phase in ("i", "I") and name not in NO_EVENTS)):
             continue
         found[name, str(value.get("cat", "")), ts, _ns(value.get("dur")) if phase == "X" else None] += 1
     return found

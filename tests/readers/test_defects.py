@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from readers.conformance import check_invariants, check_splits, check_unusable, open_fresh, rows_of
-from readers.oracle import rows, whole_events
+from readers.oracle import NO_EVENTS, rows, whole_events
 from series import series
 from stepscope.simulate import DEFECTS, SimJob, simulate
 
@@ -103,7 +103,7 @@ def _least(damaged, codes) -> int:
     try:
         value = json.loads(text.removeprefix("\ufeff"))
         events = value if isinstance(value, list) else value["traceEvents"]
-        intervals = sum(e["ph"] == "X" or (e["ph"] == "i" and e.get("name") != "[memory]") for e in events)
+        intervals = sum(e["ph"] == "X" or (e["ph"] == "i" and e.get("name") not in NO_EVENTS) for e in events)
     except ValueError:
         intervals = sum(rows(list(whole_events(text))).values())
     return intervals - codes.get("time-missing", 0) - codes.get("events-duplicated", 0)

@@ -272,3 +272,10 @@ def test_the_other_rank_of_a_send_or_receive(tmp_path):
 def test_what_has_to_be_changed_is_repaired(name: bytes, repaired: int) -> None:
     reading = read_cleaned(b'{"ph": "X", "name": "' + name + b'", "ts": 1},\n')
     assert (len(reading.events), reading.repaired) == (1, repaired)
+
+
+def test_the_recorder_s_own_end_is_no_event(tmp_path):
+    stopped = json.dumps({"ph": "i", "name": "Record Window End", "pid": "", "tid": "", "ts": 9_000, "s": "g"})
+    with opened(document(op(ts=10), stopped), tmp_path) as trace:
+        assert names(trace) == ["aten::mm"]
+        assert trace.scalar("SELECT count(*) FROM memory") == 0

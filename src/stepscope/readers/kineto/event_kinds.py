@@ -37,7 +37,7 @@ class EventKinds:
         on_device: bool[n], whether it is on a device's queue.
         with_inputs: bool[n], whether it is a call that may have inputs.
         of_launches: bool[n], whether it is a flow of launches, if it is one.
-        ours: bool[n], whether it is a function by which stepscope recorded, no part of the program.
+        ours: bool[n], whether it is of the recorder, no part of the program.
     """
 
     def __init__(self, staging: Staging) -> None:

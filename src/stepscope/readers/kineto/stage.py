@@ -72,7 +72,7 @@ class Stager:
         if chosen.size:
             work.stage_work(self._staging, events, span[chosen], self._kinds, pair[chosen])
         self._stage_inputs(events, span[self._kinds.with_inputs[pair]])
-        self._stage_allocations(events)
+        self._stage_allocations(events, pairs)
         self._stage_flows(events, pairs, with_launches=bool(np.any(correlation[chosen] <= 0)))
         self._stage_points(events)
         rows = np.flatnonzero((events.is_span | (events.phase == ord("B"))) & events.has_args())
@@ -155,9 +155,9 @@ class Stager:
             forward_thread=_nullable(np.where(thread == 0, NONE, thread)),
         )  # fmt: skip
 
-    def _stage_allocations(self, events: EventBatch) -> None:
+    def _stage_allocations(self, events: EventBatch, pairs: NDArray[np.int64]) -> None:
         instant = (events.phase == ord("i")) | (events.phase == ord("I"))
-        rows = np.flatnonzero(instant & ~events.is_span & (events.ts != NONE))
+        rows = np.flatnonzero(instant & ~events.is_span & ~self._kinds.ours[pairs] & (events.ts != NONE))
         if not rows.size:
             return
         kind, device, address, size, allocated, reserved = (events.integers(key)[rows] for key in _OF_MEMORY)

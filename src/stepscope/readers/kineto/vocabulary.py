@@ -50,6 +50,7 @@ _MEMORY: Final = {
     "pageable": "pageable", "pinned": "pinned", "device": "device", "array": "device", "managed": "managed",
     "unified": "managed",
 }  # fmt: skip
+_STOPPED: Final = "Record Window End"
 _OURS: Final = re.compile(r"(^|/)stepscope/record/(job|steps|inject)/")
 
 
@@ -82,7 +83,13 @@ def is_on_device(cat: str) -> bool:
 
 
 def is_ours(cat: str, name: str) -> bool:
-    """Whether an event is a Python function of what `stepscope record` has inside the program."""
+    """Whether an event is no part of the program: a function of `stepscope record`, or when the recorder had stopped.
+
+    Kineto marks the latter after it has waited for the device and collected its records, up to seconds after the last
+    event: taken for an event, it would make the recording that much longer.
+    """
+    if name == _STOPPED:
+        return True
     return _OURS.search(name) is not None and cat.lower() == "python_function"
 
 
