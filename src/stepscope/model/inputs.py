@@ -9,7 +9,8 @@ from typing import Final, Literal
 Input = Literal[
     "device", "grids", "operators", "shapes", "stacks", "modules", "calls", "os_calls", "loader", "collectives",
     "links", "summaries", "allocations", "snapshot", "history",
-    "machine", "switches", "core_counters", "kernel_counters", "link_counters",
+    "machine", "switches", "core_counters", "kernel_counters", "link_counters", "device_counters",
+    "static_graphs",
 ]  # fmt: skip
 
 
@@ -59,6 +60,12 @@ ABSENCES: Final[Mapping[Input, Absence]] = {
         "the recording does not show when threads had a processor", "record when threads run, and when they wait"
     ),
     "core_counters": Absence("counters of cores are not recorded", "record the device with counters of its cores"),
+    "device_counters": Absence(
+        "units and links of the device were not sampled", "record the device with samples of its units"
+    ),
+    "static_graphs": Absence(
+        "the recording has no memory of compiled graphs", "only graphs that are compiled ahead of time have it"
+    ),
     "link_counters": Absence("the device's links were not sampled", "record the device with counters of its links"),
     "kernel_counters": Absence(
         "no counters of single kernels are beside the recording",

@@ -59,8 +59,11 @@ def _load_gpu_metrics(loader: ExportLoader) -> None:
         name = names.get((key[0], key[1])) or f"metric {key[1]}"
         return f"gpu metrics {key[0]}", f"{group} {name}", name
 
+    def number(key: tuple[int, ...]) -> int | None:
+        return loader.devices.sampled(key[0] & 0xFF)
+
     for _ in loader.chunks("GPU_METRICS", _GPU_METRICS):
-        _insert(loader, "timestamp", ("coalesce(typeId, 0)", "coalesce(metricId, 0)"), "value", describe)
+        _insert(loader, "timestamp", ("coalesce(typeId, 0)", "coalesce(metricId, 0)"), "value", describe, number)
 
 
 def _load_network(loader: ExportLoader, table: str) -> None:
@@ -109,15 +112,21 @@ def _load_memory(loader: ExportLoader) -> None:
         connection.unregister("numbered")
 
 
-def _insert(loader: ExportLoader, time: str, keys: tuple[str, ...], value: str, describe: Describe) -> None:
-    """Stage the chunk's samples, a track per distinct key."""
+def _insert(
+    loader: ExportLoader, time: str, keys: tuple[str, ...], value: str, describe: Describe,
+    number: Callable[[tuple[int, ...]], int | None] = lambda _: None,
+) -> None:  # fmt: skip
+    """Stage the chunk's samples, a track per distinct key, with the number of the device that they are of."""
     connection = loader.staging.connection
     aliases = [f"k{index}" for index in range(len(keys))]
     listed = ", ".join(f"{key} AS {alias}" for key, alias in zip(keys, aliases, strict=True))
     first = f"SELECT {', '.join(aliases)} FROM (SELECT id, {listed} FROM chunk) GROUP BY ALL ORDER BY min(id)"
     found = connection.execute(first).fetchall()
     described = [describe(key) for key in found]
-    tracks = [loader.staging.track("counter", process=process, thread=label) for process, label, _ in described]
+    tracks = [
+        loader.staging.track("counter", process=process, thread=label, device=number(key))
+        for key, (process, label, _) in zip(found, described, strict=True)
+    ]
     columns = {alias: pa.array([key[i] for key in found], pa.int64()) for i, alias in enumerate(aliases)}
     columns["track"] = pa.array(tracks, pa.int32())
     columns["series"] = pa.array([series for _, _, series in described], pa.string())

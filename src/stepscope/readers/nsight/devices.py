@@ -63,6 +63,19 @@ class Devices:
         """Ids of the processes that use a device."""
         return {pid for pid, _ in self._numbers}
 
+    def sampled(self, gpu: int) -> int | None:
+        """The number in the tables of the GPU that the machine calls `gpu`; None where no process is seen to use it.
+
+        Older recordings do not map the numbers of processes to GPUs: a single one is the one that is used.
+        """
+        if self._physical:
+            return next((n for key, n in self._numbers.items() if self._physical.get(key) == gpu), None)
+        used = sorted(self._taken)
+        if len(used) == 1 and len(self._gpus) <= 1:
+            return used[0]
+        own = {one["cuDevice"] for one in self._gpus if one["id"] == gpu} or {gpu}
+        return next((n for n, (_, device) in self._taken.items() if device in own), None)
+
     def stage(self, staging: Staging) -> None:
         """Fill `devices` with used GPUs and other described ones."""
         renamed = [(pid, device) for (pid, device), number in self._numbers.items() if number != device]

@@ -20,6 +20,7 @@ SOURCE: Final = SourceTraits(
         "os_calls": "record with --trace=cuda,nvtx,osrt",
         "switches": "record with --cpuctxsw=process-tree",
         "kernel_counters": "give what ncu --csv wrote together with the recording",
+        "device_counters": "record with --gpu-metrics-devices=all",
         "loader": "record with --trace=cuda,nvtx and name a range around the wait for data DataLoader",
         "collectives": "record the ranks with --trace=cuda,nvtx",
         "allocations": "record with --cuda-memory-usage=true",

@@ -157,6 +157,6 @@ RULE = Rule(
     symptom_of=(
         "KRN001", "KRN002", "KRN003", "KRN004", "KRN005", "KRN006", "KRN007", "KRN008", "KRN009", "KRN010", "KRN011",
         "KRN012", "KRN013", "KRN016", "KRN017", "KRN018", "KRN019",
-        "KRN020", "KRN021", "KRN022", "ASC001", "ASC007",
+        "KRN020", "KRN021", "KRN022", "KRN024", "ASC001", "ASC007",
     ),
 )  # fmt: skip

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stepscope.language import said
-from stepscope.model.amounts import duration, percent, quantity
+from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
@@ -57,6 +57,8 @@ _GANGS: Final = Action(
     page="memory-access",
     needs=("openacc",),
 )
+#: A smaller occupancy is worth a digit.
+_ROUND: Final = 0.01
 _BLOCK: Final = Action("Make blocks a multiple of the warp, 128 to 256 threads", page="memory-access")
 _REGISTERS: Final = Action(
     "Let a thread hold less: smaller tiles, or a bound on registers (watch for spilling)",
@@ -80,7 +82,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=said(
             "{short} takes {total} per step ({share}) at an occupancy of {occupancy}, limited by {why}.",
             short=classify(worst.name).short, total=duration(worst.total_ns // steps), share=percent(worst.share),
-            occupancy=percent(worst.occupancy, 0), why=_why(worst),
+            occupancy=percent(worst.occupancy, 0 if worst.occupancy >= _ROUND else 1), why=_why(worst),
         ),
         actions=(_action(worst, told),),
         taken_ns=sum(one.total_ns for one in low) // steps,
@@ -101,7 +103,7 @@ def _is_low(one: Occupying, limits: Limits, told: Program) -> bool:
 def _why(one: Occupying) -> str:
     threads = said("{threads:,.0f} threads", threads=one.threads)
     if one.limit == "grid":
-        return said("the grid: {blocks:,.0f} blocks of {threads}", blocks=one.blocks, threads=threads)
+        return said("the grid: {blocks} of {threads}", blocks=plural(round(one.blocks), "block"), threads=threads)
     if one.limit == "registers" and one.registers is not None:
         return said(
             "registers: {registers:,.0f} for each of {threads} of a block", registers=one.registers, threads=threads

@@ -27,8 +27,8 @@ from collections.abc import Iterator
 
 from stepscope.language import said
 from stepscope.rules.finding import Action
-from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.rules.shared.fusing import MIN_SHARE, fused
 from stepscope.signals import Signals
 from stepscope.signals.kernels.fusions import norms
 from stepscope.signals.shared.job import platform
