@@ -18,18 +18,19 @@ def test_samples_of_links_are_counters_and_sums_are_recorded(tmp_path: Path) -> 
     write_csv(output / "nic.csv", [nic, broken, {**nic, "Timestamp(us)": at(7)}])
     write_csv(output / "hccs_20260101000000.csv", [{"Device_id": "3", "Mode": "Tx(MB/s)", "Max": "9.5", "Min": "1"}])
     size = {"Device_id": "3", "Op Name": "Conv2D", "Model Name": "net", "Graph ID": "1", "Size(KB)": "64"}
-    write_csv(output / "static_op_mem.csv", [size])
+    ends = {**size, "Op Name": "Add", "Node Index Start": "7", "Node Index End": "4294967295"}
+    write_csv(output / "static_op_mem.csv", [ends, size, {**size, "Op Name": "TOTAL", "Size(KB)": "128"}])
     write_csv(output / "something_new.csv", [{"What": "1"}])
     with open_fresh(tmp_path) as trace:
         counters = trace.rows("SELECT name, value FROM counters WHERE name LIKE 'Rx%'")
         recorded = trace.rows(
-            "SELECT source, subject, metric, value FROM recorded WHERE source IN ('hccs', 'static_op_mem') ORDER BY ALL"
+            "SELECT source, subject, metric, value FROM recorded WHERE source IN ('hccs', 'static_memory') ORDER BY ALL"
         )
         lines = {row["code"]: row["message"] for row in trace.rows("SELECT code, message FROM health")}
     assert counters == [{"name": "Rx Bandwidth(MB/s) 1", "value": 12.5}] * 2
     assert [tuple(row.values()) for row in recorded] == [
         ("hccs", "Tx(MB/s)", "Max", 9.5), ("hccs", "Tx(MB/s)", "Min", 1.0),
-        ("static_op_mem", "Conv2D net 1", "Size(KB)", 64.0),
+        ("static_memory", "1|net|7||Add", "bytes", 65536.0), ("static_memory", "1|net|||Conv2D", "bytes", 65536.0),
     ]  # fmt: skip
     assert lines["files-unknown"] == "tables of unknown kinds: something_new.csv"
     assert "nic.csv" in lines["cells-unreadable"]

@@ -66,6 +66,23 @@ def test_routers_and_norms_are_told_by_the_kernel_that_ends_them() -> None:
         assert Signals.of(program.facts.trace(reader="ascend"))(wanted).count == 1
 
 
+@pytest.mark.parametrize(
+    ("kernels", "count"),
+    [
+        (("aclnnInplaceCopy_TransposeAiCore_Transpose", "aclnnInplaceCopy_TensorMoveAiCore_TensorMove"), 1),
+        (("aclnnInplaceCopy_TransposeAiCore_Transpose", "aclnnCast_CastAiCore_Cast"), 0),
+        (("aclnnInplaceCopy_TransposeAiCore_Transpose", "aclnnAdd_AddAiCore_Add"), 0),
+    ],
+)
+def test_a_tensor_that_is_put_into_another_order_twice(kernels: tuple[str, str], count: int) -> None:
+    program = Program()
+    for kernel in kernels:
+        name = "aten::add" if "Add" in kernel else "aten::copy_"
+        program.call(name, X, dur=20_000, kernel=kernel)
+    program.facts.step(0, 0, program.now)
+    assert Signals.of(program.facts.trace(reader="ascend"))(npu_fusions.rearrangements).count == count
+
+
 def test_a_sampler_is_no_router_and_a_bias_no_mask() -> None:
     for choices, count in ((512, 1), (513, 0), (32_000, 0)):
         program = Program()
@@ -81,7 +98,7 @@ def test_what_has_no_backward_pass_is_no_advice_for_training() -> None:
     kinds: tuple[tuple[Kind, int], ...] = (("training", 0), ("unknown", 0), ("inference", 1))
     for kind, count in kinds:
         given = sequences(npu_fusions.added_norms, 0.2, "npu")
-        for other in ("masked_softmaxes", "silu_gates", "gelu_gates", "routings", "added_biases"):
+        for other in ("masked_softmaxes", "silu_gates", "gelu_gates", "routings", "added_biases", "rearrangements"):
             given |= sequences(getattr(npu_fusions, other), 0.0, "npu")
         assert len(drafts("ASC016", {**given, shared_program.program: Told(kind)})) == count
 
@@ -95,7 +112,7 @@ def test_what_attention_is_made_of_is_left_to_attention() -> None:
 
 def test_it_names_the_operator_of_each_kind_that_costs_enough() -> None:
     given = sequences(npu_fusions.masked_softmaxes, 0.2, "npu") | sequences(npu_fusions.silu_gates, 0.01, "npu")
-    for other in ("gelu_gates", "routings", "added_norms", "added_biases"):
+    for other in ("gelu_gates", "routings", "added_norms", "added_biases", "rearrangements"):
         given |= sequences(getattr(npu_fusions, other), 0.0099, "npu")
     first, second = drafts("ASC016", given)
     assert "npu_scaled_masked_softmax" in first.actions[0].after

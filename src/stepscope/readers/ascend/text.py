@@ -12,6 +12,7 @@ from stepscope.readers.ascend.files import Result
 from stepscope.readers.ascend.kernel_details import add_kernel_details
 from stepscope.readers.ascend.kinds import SAMPLES
 from stepscope.readers.ascend.tables import samples
+from stepscope.readers.ascend.tables.static_memory import add_static_memory
 from stepscope.readers.ascend.trace_view import read_trace
 from stepscope.readers.protocol import Progress
 from stepscope.store.staging import Staging
@@ -35,6 +36,7 @@ def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str,
         **{kind: partial(summaries.add_table, kind=kind) for kind in summaries.TABLES},
         "data_preprocess": summaries.add_ai_cpu,
         **{kind: partial(samples.add_samples, kind=kind) for kind in SAMPLES},
+        "static_op_mem": add_static_memory,
     }
     for kind, add in tables.items():
         for path in result.tables.get(kind, ()):

@@ -3,7 +3,8 @@
 ## What it finds
 On Ascend devices, operations one after another for which torch_npu has one operator: scaling, mask and softmax outside
 of attention; SiLU or GELU of one half times the other; a router's softmax and choice of experts; a residual that is
-added before a normalisation; a GEMM whose bias is added apart.
+added before a normalisation; a tensor that is put into another order twice in a row, as for the heads of attention; a
+GEMM whose bias is added apart.
 
 ## Why it matters
 Each operation reads and writes whole tensors, and is dispatched by itself. One operator reads its inputs once.
@@ -31,8 +32,8 @@ from typing import Final
 
 from stepscope.language import said
 from stepscope.rules.finding import Action
-from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.rules.shared.fusing import MIN_SHARE, fused
 from stepscope.signals import Signals
 from stepscope.signals.kernels import npu_fusions
 from stepscope.signals.shared.program import program
@@ -76,6 +77,13 @@ _NORM: Final = Action(
     page="npu-operators",
     needs=("infers",),
 )
+_ORDER: Final = Action(
+    "Change order and shape in one operator, or let torch_npu copy once what two views in a row left without order",
+    before="x = x.view(b, s, heads, size).transpose(1, 2).contiguous()",
+    after="x = torch_npu.npu_confusion_transpose(x, (0, 2, 1, 3), (b, s, heads, size), False)\n"
+    "# or, without a change of code: export COMBINED_ENABLE=1",
+    page="npu-operators",
+)
 _BIAS: Final = Action(
     "Give the bias to the multiplication",
     before="y = x @ weight.t() + bias",
@@ -92,6 +100,8 @@ _KINDS: Final = (
      (_ROUTER, _ROUTER_TRAINED)),
     ("norm", npu_fusions.added_norms, said("An addition before a normalisation is not fused"),
      said("an addition and its normalisation"), (_NORM,)),
+    ("order", npu_fusions.rearrangements, said("A tensor is put into another order twice"),
+     said("a change of order"), (_ORDER,)),
     ("bias", npu_fusions.added_biases, said("A bias is added apart"), said("a GEMM with its bias"), (_BIAS,)),
 )  # fmt: skip
 

@@ -69,6 +69,14 @@ OWN_KERNEL = Action(
     before="vllm serve MODEL --tensor-parallel-size 8 --disable-custom-all-reduce",
     after="vllm serve MODEL --tensor-parallel-size 8",
     page="serving",
+    needs=("cuda or rocm",),
+)
+MULTIPLIED = Action(
+    "Let one operator multiply and reduce: it sends parts of its result while it computes others",
+    before="y = x @ w\ndist.all_reduce(y)",
+    after="y = torch_npu.npu_mm_all_reduce_base(x, w, hcom, reduce_op='sum')   # hcom: the name of HCCL's communicator",
+    page="npu-operators",
+    needs=("npu",),
 )
 MEGATRON = Action(
     "Let Megatron reduce gradients during the backward pass, and gather parameters during the forward pass",

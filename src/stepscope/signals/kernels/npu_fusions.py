@@ -25,6 +25,8 @@ _SILU: Final = re.compile(r"silu|swish", re.IGNORECASE)
 _GELU: Final = re.compile(r"gelu", re.IGNORECASE)
 _TOP_K: Final = re.compile(r"top_?k", re.IGNORECASE)
 _NORM: Final = re.compile(r"rms_?norm", re.IGNORECASE)
+#: Kernels that put a tensor's elements into another order, or what was a view of them into one stretch.
+_MOVES: Final = re.compile(r"Transpose|TensorMove|AsStrided|ViewCopy")
 #: Scores are scaled, masked and put through a softmax; casts lie in between. What is added may be any bias, and the
 #: operator takes a mask.
 _MASKED: Final = r"[md]c?wc?(?P<x>S)"
@@ -34,6 +36,7 @@ _GATED: Final = r"(?P<x>A)m"
 _ROUTED: Final = r"(?P<x>S)[cd]?#"
 _ADDED: Final = r"(?P<x>a)#"
 _BIASED: Final = r"(?P<x>P)a"
+_TWICE: Final = r"(?P<x>c)c"
 
 _Check = Callable[[Signals, Operations, Ranges], NDArray[np.bool_]]
 
@@ -72,6 +75,20 @@ def added_norms(s: Signals) -> Fusion:
 def added_biases(s: Signals) -> Fusion:
     """A GEMM, and the addition of a vector to each row of its result."""
     return _found(s, _BIASED, lambda _, w, r: _adds_a_vector(w, r))
+
+
+@signal()
+def rearrangements(s: Signals) -> Fusion:
+    """A tensor whose elements are put into another order twice, one after the other."""
+    return _found(s, _TWICE, lambda s, w, r: _moves(s, w, r.first) & _moves(s, w, r.last) & w.alike(r.first, r.last))
+
+
+def _moves(s: Signals, w: Operations, at: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the kernels of operations only move elements: operators that copy do not tell it from a cast."""
+    found, kernels = np.zeros(at.size, np.bool_), w.first[at] < w.first[at + 1]
+    names, ids = s.trace.once(names_by_id), _kernel_names(s.trace, w.kernels[w.first[at[kernels]]])
+    found[kernels] = [_MOVES.search(names[one]) is not None for one in ids.tolist()]
+    return found
 
 
 def _found(s: Signals, pattern: str, check: _Check) -> Fusion:

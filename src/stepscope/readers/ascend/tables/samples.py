@@ -1,4 +1,4 @@
-"""Tables of links and of static memory: samples with a time become counters, all others are stored as recorded."""
+"""Tables of links, memory and processors: samples with a time become counters, all others are stored as recorded."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ _TIMES: Final = ("Timestamp(us)", "Timestamp", "Time(us)", "Start Time(us)")
 _DEVICES: Final = frozenset({"device_id", "device id", "device"})
 #: Columns that say of what a row is, though they may be numbers.
 _KEYS: Final = frozenset({
-    "funcid", "func id", "port", "portid", "port id", "mode", "type", "name", "op name", "model name", "graph id",
-    "node index start", "node index end",
+    "funcid", "func id", "port", "portid", "port id", "mode", "type", "name",
 })  # fmt: skip
 
 
