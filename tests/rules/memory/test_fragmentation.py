@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rule_support import drafts, figures
@@ -61,3 +62,29 @@ def test_an_allocation_that_failed_with_enough_free_is_found() -> None:
 def test_without_a_snapshot_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("MEM003", {memory.failures: ()})
+
+
+def _steps(held: list[int], used: list[int]) -> dict[object, object]:
+    told = memory.Reserve(0, np.array(held) << 20, np.array(used) << 20)
+    return {memory.reserves: (told,), memory.failures: ()}
+
+
+def test_an_allocator_that_holds_more_and_more_for_the_same_use() -> None:
+    held = [1000 + 128 * (step // 3) for step in range(12)]
+    (draft,) = drafts("MEM003", _steps(held, [900, 910] * 6))
+    assert {"12", "384 MiB", "1.35 GiB", "910 MiB"} <= set(figures(draft.summary))
+    assert "expandable_segments:True" in draft.actions[0].after
+
+
+@pytest.mark.parametrize(
+    ("held", "used"),
+    [
+        ([1000 + 128 * (step // 3) for step in range(11)], [900] * 11),
+        ([1000 + 85 * (step // 3) for step in range(12)], [900] * 12),
+        ([1000 + 128 * (step // 3) for step in range(12)], [900 + step for step in range(12)]),
+        ([1000] * 6 + [1600] * 6, [900] * 12),
+    ],
+)
+def test_growth_that_settles_or_serves_more_use_is_none(held: list[int], used: list[int]) -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM003", _steps(held, used))

@@ -55,6 +55,16 @@ def test_a_level_that_stays_or_falls_once_is_not() -> None:
     assert drafts("MEM006", given([100, 100, 100, 100])) == []
 
 
+def test_what_leaks_in_some_steps_rises_from_quarter_to_quarter() -> None:
+    # Every third step leaves 9 MiB; batches differ by 1 MiB.
+    slow = [100 + 9 * (step // 3) + step % 2 for step in range(12)]
+    (draft,) = drafts("MEM006", given(slow))
+    assert {"12", "28.0 MiB", "2.55 MiB"} <= set(figures(draft.summary))
+    assert drafts("MEM006", given(slow[:11])) == []
+    assert drafts("MEM006", given([*slow[:9], 100, 101, 100])) == []
+    assert drafts("MEM006", given([100 + 2 * (step // 3) + step % 2 for step in range(12)])) == []
+
+
 def test_three_rises_of_a_mebibyte_are_the_least() -> None:
     assert drafts("MEM006", given([100, 124, 148])) == []
     assert drafts("MEM006", given([1, 1.9, 2.9, 3.9])) == []

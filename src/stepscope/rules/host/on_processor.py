@@ -1,11 +1,13 @@
-"""The model runs on the processor, beside a device that does nothing.
+"""The model runs on the processor, beside a device that does nothing or without one.
 
 ## What it finds
-Recordings that name a device, and whose operators run on the host's processor.
+Recordings that name a device, and whose operators run on the host's processor. Of a program that no device is seen of:
+the operators that take its time.
 
 ## Why it matters
 A model or an input that was left on the host, or a build of the framework without the device's platform, computes there
-without any message, many times slower. It is the first thing to know of such a recording.
+without any message, many times slower. It is the first thing to know of such a recording. A program without a device is
+as fast as the processor computes its operators: which of them take the time says what to do.
 
 ## How it decides
 There is no device activity and no launch of any; a device is named; and the operators are those of libraries that only
@@ -14,24 +16,29 @@ take most of the time where a device would only have been given them (`ran_on.ra
 libraries, device memory, and reads that wait speak against it. They must take `min_share` of the recording. What a
 device would save is unknown, so there is no price.
 
+Without a device, and without a sign of one, operators must run for `min_operators` of the recording, which lasts
+`min_ns` or more; they are ranked by the time that they take without those that they call, on all threads.
+
 ## What to try
-Move the model and its inputs to the device. Where the processor is meant: use all of its cores, and bfloat16.
+Move the model and its inputs to the device. Where the processor is meant: use all of its cores, compile, and compute in
+bfloat16.
 
 ## Known limits
 A profiler that never sees the device, as on Apple's, leaves host operators alone; those are recognised by operators
-that only such devices have.
+that only such devices have. Others that leave no trace on the host look like a processor that computes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.language import said
-from stepscope.model.amounts import duration, percent
+from stepscope.language import listing, said
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
+from stepscope.signals.host.own_operators import OwnOperators, own_operators
 from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.job import platform, span_ns
 
@@ -42,10 +49,20 @@ _THREADS = Action(
     "torch.bfloat16):\n    y = model(x)",
     page="host-cores",
 )
+_STACKS = Action(
+    "See which lines of the program call them, and on what shapes",
+    before="profile(activities=[ProfilerActivity.CPU])",
+    after="profile(activities=[ProfilerActivity.CPU], record_shapes=True, with_stack=True)",
+    page="recording",
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Ask where the operators ran."""
+    """Ask where the operators ran, and which of them take the time where there is no device."""
+    alone = s.maybe(own_operators)
+    if alone is not None:
+        yield from _alone(alone, limits)
+        return
     found = s(ran_on)
     if found.where != "cpu" or not found.listed or found.took_ns < limits["min_share"] * s(span_ns):
         return
@@ -74,6 +91,36 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )  # fmt: skip
 
 
+def _alone(found: OwnOperators, limits: Limits) -> Iterator[Draft]:
+    share = found.running_ns / found.recorded_ns
+    if found.recorded_ns < limits["min_ns"] or share < limits["min_operators"] or not found.foremost:
+        return
+    told = listing(
+        said("{name} {part}", name=name, part=percent(ns / max(found.own_ns, 1), 0)) for name, ns in found.foremost
+    )
+    doubt = (
+        ""
+        if found.sure
+        else said(" Whether the processor computes them, or waits for a device that is not recorded, is not told.")
+    )
+    yield Draft(
+        title="Operators on the host take most of the time",
+        summary=said(
+            "Operators run for {share} of the {recorded} recorded, and no device is seen. Of their own time most goes "
+            "to {told}, in {number}.{doubt}",
+            share=percent(share), recorded=duration(found.recorded_ns), told=told,
+            number=plural(found.number, "call"), doubt=doubt,
+        ),
+        actions=(_THREADS, _STACKS),
+        taken_ns=found.running_ns,
+        confidence=0.7 if found.sure else 0.5,
+        events=found.events[:20],
+        rows=({"table": "operators", "where": {"name": found.foremost[0][0]}},),
+        numbers={"share": round(share, 4), **limits},
+        key="alone",
+    )  # fmt: skip
+
+
 def _moved(where: str) -> Action:
     device = torch_device(where)
     return Action(
@@ -88,7 +135,11 @@ def _moved(where: str) -> Action:
 RULE = Rule(
     "HST019",
     "on-processor",
-    thresholds=(Threshold("min_share", 0.3, "share", "What takes less is a part of the program beside others."),),
+    thresholds=(
+        Threshold("min_share", 0.3, "share", "What takes less is a part of the program beside others."),
+        Threshold("min_operators", 0.5, "share", "Where less is operators, what lies between them comes first."),
+        Threshold("min_ns", 5_000_000, "ns", "What is shorter is a call or two, mostly of their first use."),
+    ),
     check=check,
     whole=True,
 )

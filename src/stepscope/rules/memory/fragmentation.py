@@ -12,8 +12,9 @@ happens the allocator gives back and takes anew what it can.
 From a memory snapshot: free bytes in segments that are in use (stranded) must reach `min_share` of what the allocator
 holds and `min_bytes`, at the moment when it held most and had just taken more from the device, or at the peak if it
 took none: free blocks hurt only when there is no room. What is cached in the end only reflects the peak before. A
-snapshot without a history has no other moment than its own. Or an allocation failed although enough was free. It is
-advice.
+snapshot without a history has no other moment than its own. Or an allocation failed although enough was free. Without
+a snapshot: the allocator holds more with each quarter of `slow_steps` steps or more, `min_grown` in all, though no step
+has more in use than the first ones. It is advice.
 
 Where segments can't grow (Windows, PyTorch before 2.1), a value for `max_split_size_mb` is derived. Blocks above it
 are not split and serve only requests above it, so it must exceed the small blocks that pin large segments, and be
@@ -32,6 +33,9 @@ Sizes of blocks that are gone are estimated by rounding up to 512 bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
 
 from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
@@ -39,9 +43,12 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.memory.remedies import layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.memory.memory import failures, snapshot
+from stepscope.signals.memory.memory import Reserve, failures, reserves, snapshot
 from stepscope.signals.snapshots.layout_at import fullest_layout
 from stepscope.signals.snapshots.peak_makeup import trains
+
+#: What grows from each of so many parts of the recording to the next one grows for good.
+_PARTS = 4
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -49,6 +56,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     row = s.maybe(snapshot)
     torn = [one for one in s(failures) if one["verdict"] == "fragmentation"]
     if row is None and not torn:
+        growing = [one for one in s.maybe(reserves) or () if _grows(one, limits)]
+        if growing:
+            yield _growing(s, growing[0], limits)
+            return
         raise MissingInputError(
             "how the allocator's memory is laid out is not recorded",
             hint="record a memory snapshot (PyTorch: torch.cuda.memory._record_memory_history and _dump_snapshot)",
@@ -91,6 +102,32 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )  # fmt: skip
 
 
+def _grows(one: Reserve, limits: Limits) -> bool:
+    """Whether the allocator holds more and more for steps that use no more than the first ones."""
+    if one.held.size < limits["slow_steps"]:
+        return False
+    held, used = ([int(part.max()) for part in np.array_split(what, _PARTS)] for what in (one.held, one.used))
+    rising = all(later > before for before, later in pairwise(held))
+    return rising and held[-1] - held[0] >= limits["min_grown"] and max(used[1:]) <= used[0]
+
+
+def _growing(s: Signals, one: Reserve, limits: Limits) -> Draft:
+    return Draft(
+        title="The allocator holds more and more for the same use",
+        summary=said(
+            "Over {size} steps what the allocator holds grows by {grown} to {held}, though no step has more in use "
+            "than the first ones ({used}): its free blocks fit what is asked for less and less.",
+            size=one.held.size, grown=quantity(int(one.held[-1] - one.held[0]), "bytes"),
+            held=quantity(int(one.held[-1]), "bytes"), used=quantity(int(one.used.max()), "bytes"),
+        ),
+        actions=layout_actions(s),
+        confidence=0.6,
+        rows=({"table": "memory_timeline", "where": {"device": one.device}},),
+        numbers={"grown": int(one.held[-1] - one.held[0]), **limits},
+        key="growing",
+    )  # fmt: skip
+
+
 RULE = Rule(
     "MEM003",
     "fragmentation",
@@ -102,6 +139,8 @@ RULE = Rule(
             "Of nine public snapshots, only the one kept as an example of stranded "
             "memory (26.7 %) exceeds it; ordinary training runs have 1 to 21 %.",
         ),
+        Threshold("slow_steps", 12, "count", "Three steps in each quarter: fewer rise by chance."),
+        Threshold("min_grown", 2**28, "bytes", "A few segments more are how an allocator settles."),
         Threshold("min_bytes", 2**30, "bytes", "Small models strand a large share of little memory."),
     ),
     check=check,

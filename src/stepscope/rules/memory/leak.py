@@ -10,7 +10,8 @@ cache without bound.
 
 ## How it decides
 The least memory in use within each complete step must rise in every one of at least `min_steps` steps that follow
-each other, by at least `min_bytes` on average. In a memory snapshot the analysis of what was not returned names the
+each other, by at least `min_bytes` on average; or, over `slow_steps` and more, in each quarter of them by as much: what
+leaks in some steps alone. In a memory snapshot the analysis of what was not returned names the
 call stacks that leave memory behind in most steps; without marked steps, five rounds or more in which memory in use
 rises and falls by much, a little higher each time, show the stack that leaves memory behind in all of them
 (`rounds.rising`), and so do three blocks or more of one line at even distances, none of which is ever freed
@@ -32,6 +33,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.model.errors import MissingInputError
@@ -46,6 +49,8 @@ from stepscope.signals.shared.program import generates
 from stepscope.signals.snapshots.kept import kept_again
 from stepscope.signals.snapshots.rounds import rising
 
+#: A level that rises from each of so many parts of the recording to the next one rises for good.
+_PARTS = 4
 #: Bytes of the largest device that is sold (B300, MI355X), where the recording does not say how much there is.
 _LARGEST = 288 * 10**9
 
@@ -114,13 +119,19 @@ def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     for one in levels or ():
         if _rises(one, limits):
-            per_step = int(one.increases.mean())
+            per_step, size = int(one.increases.mean()), one.levels.size
+            grown = quantity(int(one.levels[-1] - one.levels[0]), "bytes")
             yield Draft(
                 title="Memory in use grows with every step",
                 summary=said(
                     "Each step leaves {per_step} more in use than the one before it; {levels} over {size} steps.",
-                    per_step=quantity(per_step, "bytes"),
-                    levels=quantity(int(one.levels[-1] - one.levels[0]), "bytes"), size=one.levels.size,
+                    per_step=quantity(per_step, "bytes"), levels=grown, size=size,
+                )
+                if (one.increases > 0).all()
+                else said(
+                    "Over {size} steps {levels} more stay in use, more with each quarter of them: some steps leave "
+                    "memory behind, {per_step} per step on average.",
+                    per_step=quantity(per_step, "bytes"), levels=grown, size=size,
                 ),
                 actions=(_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
                 fate=_fate(s, per_step, limits),
@@ -198,7 +209,16 @@ def _fate(s: Signals, per_step: int, limits: Limits) -> Fate:
 
 def _rises(one: Growth, limits: Limits) -> bool:
     rises = one.increases
-    return rises.size >= limits["min_steps"] and bool((rises > 0).all()) and rises.mean() >= limits["min_bytes"]
+    if rises.size < limits["min_steps"] or rises.mean() < limits["min_bytes"]:
+        return False
+    if (rises > 0).all():
+        return True
+    if one.levels.size < limits["slow_steps"]:
+        return False
+    parts = np.array_split(one.levels, _PARTS)
+    # What all steps of a part have in use is more than in the part before, by what its steps should have left.
+    least = np.array([part.min() for part in parts])
+    return bool((np.diff(least) >= limits["min_bytes"] * parts[-1].size).all())
 
 
 RULE = Rule(
@@ -211,6 +231,7 @@ RULE = Rule(
             "count",
             "Growth in three steps after the first is no warm-up, as in torch's own tools for snapshots.",
         ),
+        Threshold("slow_steps", 12, "count", "Three steps in each quarter: fewer rise by chance."),
         Threshold("min_bytes", 2**20, "bytes", "Less does not fill a device of 80 GB within 80,000 steps."),
         Threshold("most_steps", 20_000, "count", "Few trainings have fewer steps: growth that slow may outlast one."),
     ),

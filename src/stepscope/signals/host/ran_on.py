@@ -98,7 +98,7 @@ def ran_on(s: Signals) -> RanOn:
         raise MissingInputError("device activity is recorded")
     listed = str(s.trace.scalar(_LISTED_SQL) or "")
     ops = np.flatnonzero(spans.of("op") & on_host(s.trace, spans.track))
-    own = _own(spans)
+    own = own_times(spans)
     total = int(own[ops].sum())
     launches = np.flatnonzero(spans.of("launch"))
     names = s.trace.once(names_by_id)
@@ -129,7 +129,7 @@ def ran_on(s: Signals) -> RanOn:
     return RanOn("unknown", "", 0, total, False, listed)
 
 
-def _own(spans: Spans) -> NDArray[np.int64]:
+def own_times(spans: Spans) -> NDArray[np.int64]:
     """Time of each event without the operators right inside it, int64[n]."""
     dur = np.maximum(spans.dur, 0)
     own = dur.copy()

@@ -65,6 +65,21 @@ class Growth:
         return np.diff(self.levels)
 
 
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """What the allocator of a device holds, and what of it is used, from step to step.
+
+    Attributes:
+        device: Index.
+        held: int64[n], most bytes that the allocator holds within each of n complete steps.
+        used: int64[n], most bytes in use within each.
+    """
+
+    device: int
+    held: Times
+    used: Times
+
+
 @signal()
 def peaks(s: Signals) -> tuple[Peak, ...]:
     """The peak of each device whose allocations are recorded."""
@@ -142,6 +157,13 @@ def growth(s: Signals) -> tuple[Growth, ...]:
     return tuple(_growth(one, steps) for one in s(levels))
 
 
+@signal()
+def reserves(s: Signals) -> tuple[Reserve, ...]:
+    """What the allocator holds in each complete step, and the most in use then, by device."""
+    steps = _steps(s)
+    return tuple(found for one in s(levels) if (found := _reserve(one, steps)) is not None)
+
+
 @signal("share")
 def same_sizes(s: Signals) -> float | None:
     """Mean share of a step's allocated bytes in sizes that the step before allocated too; null if not recorded."""
@@ -209,6 +231,17 @@ def _growth(levels: MemoryLevels, steps: dict[str, Any]) -> Growth:
     )
     assert levels.device is not None
     return Growth(levels.device, least, steps["ts"][inside])
+
+
+def _reserve(levels: MemoryLevels, steps: dict[str, Any]) -> Reserve | None:
+    first, last = np.searchsorted(levels.ts, steps["ts"]), np.searchsorted(levels.ts, steps["stop"])
+    pairs = [(a, b) for a, b in zip(first.tolist(), last.tolist(), strict=True) if b > a]
+    if levels.device is None or levels.rebuilt or not pairs or (levels.reserved < 0).any():
+        return None
+    held, used = (
+        np.array([column[a:b].max() for a, b in pairs], np.int64) for column in (levels.reserved, levels.allocated)
+    )
+    return Reserve(levels.device, held, used)
 
 
 def _same_sizes(levels: MemoryLevels, steps: dict[str, Any]) -> list[float]:

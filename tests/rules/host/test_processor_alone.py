@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from readers.kineto_text import document, op, opened
+from rule_support import drafts, figures, findings
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.rule import Draft
+from stepscope.signals.host import own_operators
+from stepscope.signals.host.own_operators import OwnOperators
+
+MS = 1_000_000
+
+
+def _found(recorded: int = 100, running: int = 50, *, sure: bool = True) -> list[Draft]:
+    foremost = (("aten::sort", 30 * MS), ("aten::mm", 10 * MS))
+    told = OwnOperators(recorded * MS, running * MS, 40 * MS, foremost, 7, np.array([2, 1]), sure)
+    given: dict[Any, Any] = {own_operators.own_operators: told}
+    return drafts("HST019", given)
+
+
+def test_operators_that_take_the_time_are_named() -> None:
+    (draft,) = _found()
+    assert {"50.0 %", "100 ms", "aten::sort", "75 %", "25 %", "7"} <= set(figures(draft.summary))
+    assert draft.taken_ns == 50 * MS
+
+
+def test_what_might_be_a_device_is_left_open() -> None:
+    (open_,), (sure,) = _found(sure=False), _found()
+    assert len(open_.summary) > len(sure.summary)
+    assert open_.confidence < sure.confidence
+
+
+@pytest.mark.parametrize(("recorded", "running"), [(100, 49), (4, 4)])
+def test_a_small_part_or_a_brief_recording_is_left_alone(recorded: int, running: int) -> None:
+    assert _found(recorded, running) == []
+
+
+def test_with_a_device_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST019", {})
+
+
+def _calls(*names: str) -> list[str]:
+    """Calls of 2 ms each, one after another, each in an operator that only holds it."""
+    return [
+        text
+        for i, name in enumerate(names)
+        for text in (op("aten::outer", 2_000 * i, dur=2_000), op(name, 2_000 * i, dur=1_990))
+    ]
+
+
+def test_what_operators_hold_is_not_theirs(tmp_path: Path) -> None:
+    with opened(document(*_calls("aten::sort", "aten::sort", "aten::add")), tmp_path) as trace:
+        (finding,) = findings("HST019", trace)
+    assert {"100.0 %", "6.00 ms", "66 %", "33 %"} <= set(figures(finding.summary))
+
+
+def test_a_recording_that_names_a_device_or_uses_one_is_another_matter(tmp_path: Path) -> None:
+    listed = '{"deviceProperties": [{"id": 0, "name": "Tesla T4"}], "traceEvents": [\n'
+    launch = json.dumps({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1,
+                         "dur": 2})  # fmt: skip
+    texts = _calls("aten::sort", "aten::sort", "aten::add")
+    for content in (document(*texts, header=listed), document(*texts, launch)):
+        with opened(content, tmp_path) as trace:
+            assert findings("HST019", trace) == []
