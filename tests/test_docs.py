@@ -20,6 +20,7 @@ from stepscope.cli.main import app_of
 from stepscope.demo import recording
 from stepscope.doctor import examine
 from stepscope.ingest import Options, open_trace
+from stepscope.language import speaking, told
 from stepscope.record.api import parity
 from stepscope.reports import catalogue, terminal
 from stepscope.reports.build import build_report
@@ -112,6 +113,16 @@ def test_the_readme_shows_the_real_report() -> None:
         terminal.write(build_report(trace), out, top=8, width=100)
     shown = out.getvalue().split(f"\n{LAST_SHOWN} ")[0]
     keep(ROOT / "README.md", "demo", "```text\n" + shown + "```")
+
+
+def test_the_readme_in_chinese_shows_the_real_report() -> None:
+    out = io.StringIO()
+    with recording() as path, open_trace(path, Options(cache=False)) as trace, speaking("zh"):
+        terminal.write(build_report(trace), out, top=8, width=100)
+        last = told(LAST_SHOWN)
+    assert last != LAST_SHOWN
+    shown = out.getvalue().split(f"\n{last} ")[0]
+    keep(ROOT / "README.zh.md", "demo", "```text\n" + shown + "```")
 
 
 def test_the_list_of_rules() -> None:

@@ -19,6 +19,10 @@ _NO_WORDS = re.compile(
     r"\{[^}]*\}|`[^`]*`|\[\w+\]|\b[\w.]*[_=.(/]\w*\S*|--\S+|\bas a rule\b|(?:Nsight |rocprof-)compute|\w+://\S+",
     re.IGNORECASE,
 )
+#: Code, values and quoted texts of other programs, which stay as they are in a translation.
+_NAMED = re.compile(r"`[^`]*`|\{[^}]*\}|“[^”]*”|'[^']*'|\[[^\]]*\]|<code>.*?</code>|vllm bench serve")
+#: Three words of English in a row are no name.
+_ENGLISH = re.compile(r"(?<![\w.:/\-<])[A-Za-z]?[a-z]+(?:,? [a-z]+){2}(?![\w(=])")
 #: Texts that are translated without the term, since Chinese says it otherwise.
 _OTHERWISE = {
     "Below that other things take enough of the step to come first.",
@@ -72,6 +76,18 @@ def test_values_of_a_pattern_stand_in_its_translation(room: str) -> None:
         if any(chinese) and not one.context and not one.fuzzy:
             wanted = names(english[-1])
             assert all(names(text) == wanted for text in chinese), one.id
+
+
+@pytest.mark.parametrize("room", DONE)
+def test_translations_leave_no_english_but_names(room: str) -> None:
+    """Findings, remedies' texts, health and errors of every rule and room: whatever is rendered is made of these."""
+    left = [
+        (one.id, found)
+        for one in messages(room)
+        for text in (both(one)[1] if not one.context else ())
+        if (found := _ENGLISH.findall(_NAMED.sub("X", text)))
+    ]
+    assert left == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -57,7 +57,7 @@ def rules(
             if registered.family != previous:
                 typer.echo(f"{registered.family}" if not previous else f"\n{registered.family}")
                 previous = registered.family
-            typer.echo(f"  {registered.rule.code}  {registered.rule.name:<28}  {registered.title}")
+            typer.echo(f"  {registered.rule.code}  {registered.rule.name:<28}  {told(registered.title)}")
         typer.echo("\nremedies\n  " + "\n  ".join(remedies.names()))
 
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from stepscope.language import told
+from stepscope.language import said, told
 from stepscope.reports.blocks import PARTS, Bars, Block, Grid, Item, Line, Outline, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.lines.grid import grid_lines
@@ -26,6 +26,10 @@ _ASCII_MARKS: Final = {"error": "E", "warning": "W", "info": "-", "good": "-", "
 #: Glyphs of the parts of a budget: they differ without colour too. Then the same where only ASCII can be shown.
 _GLYPHS: Final = ("█", "▓", "▒", "·")
 _ASCII_GLYPHS: Final = ("#", "=", "-", ".")
+#: Parts of a budget where there is little room.
+_SHORT: Final = {
+    "compute": said("compute"), "exposed_comm": said("comm"), "exposed_copy": said("copy"), "idle": said("idle"),
+}  # fmt: skip
 _COLOURS: Final = ("green", "magenta", "yellow", "red")
 _WIDEST: Final = 200
 #: A terminal that reports a smaller width does not know it.
@@ -114,11 +118,11 @@ def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
     used = [i for i, _ in enumerate(PARTS) if any(row.parts[i] for row in block.rows)]
     label = min(_LABEL, max(cell_len(row.label) for row in block.rows))
     shown = used if width - label - 14 - 8 * len(used) >= 8 else []
-    names = [PARTS[i][0].replace("exposed_", "") for i in shown]
+    names = [told(_SHORT[PARTS[i][0]]) for i in shown]
     room = max(8, width - label - 14 - 8 * len(shown))
     longest = max(row.total for row in block.rows) or 1
     head = Text(" " * (label + 14 + room), style="dim")
-    head.append("".join(f"{name:>8}" for name in names))
+    head.append("".join(" " * (8 - cell_len(name)) + name for name in names))
     lines = [head] if shown else []
     for row in block.rows:
         text = Text(f" {set_cell_size(cut(row.label, label), label)}", style="bold" if row.mean else "")
@@ -139,7 +143,7 @@ def _legend(used: Sequence[int], glyphs: Sequence[str], indent: int, width: int)
     """What the glyphs stand for, below the bars where there is room."""
     names = [told(PARTS[i][1]) for i in used]
     if sum(map(cell_len, names)) + 5 * len(names) > width:
-        names = [PARTS[i][0].removeprefix("exposed_") for i in used]
+        names = [told(_SHORT[PARTS[i][0]]) for i in used]
     words = sum(map(cell_len, names)) + 5 * len(names) - 3
     legend = Text(" " * min(indent, max(1, width - words)), style="dim")
     for i, name in zip(used, names, strict=True):
