@@ -20,7 +20,10 @@ _NO_WORDS = re.compile(
     re.IGNORECASE,
 )
 #: Code, values and quoted texts of other programs, which stay as they are in a translation.
-_NAMED = re.compile(r"`[^`]*`|\{[^}]*\}|“[^”]*”|'[^']*'|\[[^\]]*\]|<code>.*?</code>|vllm bench serve")
+_NAMED = re.compile(
+    r"`[^`]*`|\{[^}]*\}|“[^”]*”|'[^']*'|\[[^\]]*\]|<code>.*?</code>|vllm bench serve|verification of drafts"
+    r"|in passes, idle|between passes, (?:idle|busy)|prefill in between"
+)
 #: Three words of English in a row are no name.
 _ENGLISH = re.compile(r"(?<![\w.:/\-<])[A-Za-z]?[a-z]+(?:,? [a-z]+){2}(?![\w(=])")
 #: Texts that are translated without the term, since Chinese says it otherwise.

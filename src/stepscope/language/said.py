@@ -163,9 +163,7 @@ def listing(parts: Iterable[str], between: str = ", ", last: str = "") -> str:
 
 def parted(text: str, between: str = ", ") -> tuple[str, ...]:
     """What a listing was made of; of a plain text what stands between the separators."""
-    if isinstance(text, _Joined) and text.pattern == between:
-        return text.parts
-    return tuple(text.split(between))
+    return text.parts if isinstance(text, _Joined) and text.pattern == between else tuple(text.split(between))
 
 
 def _told(value: Any, catalogue: Catalogue) -> Any:

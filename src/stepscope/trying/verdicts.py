@@ -147,23 +147,22 @@ def _verdict(
     return "no gain", f"{said}, which is no sure gain of {percent(LEAST)} or more{few}; {known}"
 
 
-def _apart(numbers: NumbersVerdict) -> str:
-    held = (
+def _held(numbers: NumbersVerdict) -> tuple[tuple[str, float | None, float], ...]:
+    return (
         ("losses", numbers.loss, numbers.loss_tolerance), ("gradient norms", numbers.norm, numbers.norm_tolerance),
         ("results", numbers.output, numbers.loss_tolerance),
     )  # fmt: skip
-    worst = [(name, apart, most) for name, apart, most in held if apart is not None and apart > most]
+
+
+def _apart(numbers: NumbersVerdict) -> str:
+    worst = [(name, apart, most) for name, apart, most in _held(numbers) if apart is not None and apart > most]
     return " and ".join(
         f"{name} differ by {percent(apart, 2)}, more than {percent(most, 2)}" for name, apart, most in worst
     )
 
 
 def _kept(numbers: NumbersVerdict) -> str:
-    held = (
-        ("losses", numbers.loss, numbers.loss_tolerance), ("gradient norms", numbers.norm, numbers.norm_tolerance),
-        ("results", numbers.output, numbers.loss_tolerance),
-    )  # fmt: skip
-    known = [f"{name} within {percent(most, 2)}" for name, apart, most in held if apart is not None]
+    known = [f"{name} within {percent(most, 2)}" for name, apart, most in _held(numbers) if apart is not None]
     return f"{' and '.join(known)}" if known else "no numbers to compare"
 
 

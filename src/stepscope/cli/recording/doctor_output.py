@@ -9,7 +9,7 @@ from typing import Any, Final
 from stepscope.doctor.check import LEVELS
 from stepscope.doctor.examine import CHECKS, Findings
 from stepscope.language import listing, pattern, said, spoken, told
-from stepscope.model.part_words import in_words
+from stepscope.language.part_words import in_words
 from stepscope.reports.text import visible
 
 #: Where texts begin, behind the level.

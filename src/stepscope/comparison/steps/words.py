@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stepscope.comparison.steps.slow import SlowShift, SlowSteps
 from stepscope.language import counted, said
+from stepscope.language.part_words import in_words
 from stepscope.model.amounts import duration
-from stepscope.model.part_words import in_words
 
 
 def part_words(part: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
 from stepscope.language import listing, recalled, said
+from stepscope.language.part_words import in_words
 from stepscope.model.amounts import NONE, quantity
-from stepscope.model.part_words import in_words
 from stepscope.reports.blocks import Block, Grid, Heading
 from stepscope.reports.compared.cells import (
     beside_headings,

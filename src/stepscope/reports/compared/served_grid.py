@@ -6,7 +6,7 @@ from typing import Final
 
 from stepscope.comparison.result import Comparison
 from stepscope.language import said
-from stepscope.model.part_words import in_words
+from stepscope.language.part_words import in_words
 from stepscope.reports.blocks import Block, Grid, Heading
 from stepscope.reports.compared.cells import headed, ratio_words, signed
 from stepscope.reports.units import time_scale

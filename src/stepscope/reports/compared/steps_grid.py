@@ -10,8 +10,8 @@ from stepscope.comparison.steps.figures import StepFigure
 from stepscope.comparison.steps.recorded import RecordedStep
 from stepscope.comparison.steps.words import part_words
 from stepscope.language import listing, said
+from stepscope.language.part_words import in_words
 from stepscope.model.amounts import NONE, duration, percent
-from stepscope.model.part_words import in_words
 from stepscope.reports.blocks import Block, Grid, Heading, Line
 from stepscope.reports.compared.cells import between, signed
 

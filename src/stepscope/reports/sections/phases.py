@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from stepscope.language import said
-from stepscope.model.part_words import in_words
+from stepscope.language.part_words import in_words
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows

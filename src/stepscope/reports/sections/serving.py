@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any, Final
 
 from stepscope.language import said
-from stepscope.model.part_words import in_words
+from stepscope.language.part_words import in_words
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.units import NONE, duration, percent

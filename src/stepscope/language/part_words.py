@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.language import said
+from stepscope.language.said import said
 
 #: Names of tables whose words other languages have too.
 _WORDS: Final = {
