@@ -92,7 +92,7 @@ function Opened({ pair }: { pair: Pair }) {
       </div>
       <details class="lesser" onToggle={(event) => (table.value = event.currentTarget.open)}>
         <summary>{t("What is drawn, as tables")}</summary>
-        {table.value ? pair.boards.map((board) => <><h3>{told(board.side)}</h3><EventsPanel board={board} name={`events in view, ${board.side}`} /></>) : null}
+        {table.value ? pair.boards.map((board) => <><h3>{told(board.side)}</h3><EventsPanel board={board} name={t("events in view, {side}", { side: told(board.side) })} /></>) : null}
       </details>
     </figure>
   );

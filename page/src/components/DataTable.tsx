@@ -7,7 +7,7 @@ import { Breaking, coded, Stack } from "./Words";
 import { Go } from "./Go";
 import type { RowPlace } from "./rowPlace";
 import { copy, download, separated } from "./taking";
-import { counted, t, woven } from "../language/t";
+import { counted, t, told, woven } from "../language/t";
 
 export interface DataTableProps {
   name: string;
@@ -31,6 +31,7 @@ export interface DataTableProps {
 /** A table that sorts, filters, explains its columns, and can be copied or downloaded. */
 export function DataTable({ name, table, columns, sort, where, cell, place, most = 100, alike }: DataTableProps) {
   const id = useId();
+  const label = told(name);
   const every = useSignal(false);
   const by = useSignal({ column: sort ?? "", down: true });
   const filter = useSignal("");
@@ -48,10 +49,10 @@ export function DataTable({ name, table, columns, sort, where, cell, place, most
   const leads = places.some((one) => one !== null);
   const text = () => separated(chosen.map((column) => column.name), rows.map((row) => chosen.map((c) => row[at(table, c)] ?? null)));
   return (
-    <section class="table" aria-label={name}>
+    <section class="table" aria-label={label}>
       <div class="tools">
         <label>
-          <span class="hidden">{woven("Filter {name}", { name })}</span>
+          <span class="hidden">{t("Filter {name}", { name: label })}</span>
           <input type="search" placeholder={t("Filter")} value={filter.value} onInput={(e) => (filter.value = e.currentTarget.value)} />
         </label>
         <span class="aside" role="status">
@@ -69,7 +70,7 @@ export function DataTable({ name, table, columns, sort, where, cell, place, most
         {table.description ? [<dt>{t("each row")}</dt>, <dd>{coded(table.description)}</dd>] : null}
         {chosen.map((column) => [<dt>{headingOf(column)}</dt>, <dd>{coded(column.description)}</dd>])}
       </dl>
-      <div class="scroll" tabIndex={0} role="group" aria-label={t("{name}, scrollable", { name })}>
+      <div class="scroll" tabIndex={0} role="group" aria-label={t("{name}, scrollable", { name: label })}>
         <table>
           <thead>
             <tr>{leads ? <td /> : null}{chosen.map((column) => <Head key={column.name} column={column} scale={scales.get(column.name)} by={by} />)}</tr>

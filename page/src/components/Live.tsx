@@ -61,7 +61,7 @@ export function Live({ rank, device, at, words, used }: LiveProps) {
             {[by, has("line") ? "line" : "module"].filter(has).map((name) => <Shares table={table} by={name} value="bytes" caption={t("By {name}", { name: told(name) })} most={6} />)}
           </div>
           {stack.value === null ? null : <Frames rank={rank} stack={stack.value} />}
-          <DataTable name={`live allocations ${where} ${words}`} table={table} columns={found.columns.map((column) => column.name)} cell={cell} most={20} />
+          <DataTable name={t("live allocations {where} {words}", { where, words })} table={table} columns={found.columns.map((column) => column.name)} cell={cell} most={20} />
         </>
       ) : <p class="aside">{t("None of those that were recorded.")}</p>}
     </section>

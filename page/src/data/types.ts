@@ -159,6 +159,8 @@ export interface GuidePlace {
   turns: [string, string][];
   settings: string[];
   remedies: string[];
+  /** What the remedies are called. */
+  titles: string[];
 }
 
 export interface Progress {

@@ -38,5 +38,9 @@ export const TRACKS = [
   word("Steps"), word("steps"), word("Framework"), word("System"), word("Collectives"), word("Copies"), word("Counters"), word("Device"),
   word("device"), word("unnamed thread"), word("allocated"), word("reserved"),
 ];
+/** Tables that the page itself makes. */
+export const OWN_TABLES = [
+  word("stages of the step"), word("allocator events"), word("events in view"), word("call frames"), word("devices in the range"),
+];
 /** By what allocations are summed up, and why a rank is slow. */
 export const SUMS = [word("category"), word("line"), word("copies"), word("all")];

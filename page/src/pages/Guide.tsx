@@ -56,7 +56,7 @@ function Place({ place, open, titled }: { place: GuidePlace; open: boolean; titl
       <pre tabIndex={0} aria-label={t("Commands: {title}", { title: place.title })}>{place.commands.join("\n")}</pre>
       {place.turns.length ? <ul>{place.turns.map(([seen, to]) => <li>{seen}{t(": ")}<strong>{titled(to)}</strong></li>)}</ul> : null}
       {place.settings.length ? <ul>{place.settings.map((one) => <li>{coded(one)}</li>)}</ul> : null}
-      {place.remedies.length ? <p class="aside">{place.remedies.map((one) => <><a href={href("guide", { read: one })}>{one.replaceAll("-", " ")}</a>{" "}</>)}</p> : null}
+      {place.remedies.length ? <p class="aside">{place.remedies.map((one, i) => <><a href={href("guide", { read: one })}>{place.titles[i] ?? one}</a>{" "}</>)}</p> : null}
     </details>
   );
 }

@@ -36,7 +36,7 @@ class _Known:
     many: str
     several: bool
     fixed: tuple[str, ...]
-    regex: re.Pattern[str]
+    regex: re.Pattern[str] | None
     plain: frozenset[str]
 
     @property
@@ -53,9 +53,9 @@ class Patterns:
             made.append(_pattern(one, many, False))
             if many:
                 made.append(_pattern(many, one, True))
-        self._constants = {one.one: one for one in made if not one.regex.groups}
+        self._constants = {one.one: one for one in made if one.regex is None}
         self._patterns = sorted(
-            (one for one in made if one.regex.groups and one.weight >= _LETTERS), key=lambda one: -one.weight
+            (one for one in made if one.regex is not None and one.weight >= _LETTERS), key=lambda one: -one.weight
         )
 
     def recalled(self, text: str, depth: int = 0) -> str:
@@ -65,7 +65,7 @@ class Patterns:
         for pattern in self._patterns:
             if pattern.weight < _PART * len(text) or not all(part in text for part in pattern.fixed):
                 continue
-            if match := pattern.regex.fullmatch(text):
+            if pattern.regex and (match := pattern.regex.fullmatch(text)):
                 values = {
                     name: self._value(value, name in pattern.plain or depth > 1, depth)
                     for name, value in match.groupdict().items()
@@ -103,4 +103,5 @@ def _pattern(one: str, many: str, several: bool) -> _Known:
             plain.add(name)
         regex += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
         seen.add(name)
-    return _Known(one, many, several, tuple(fixed), re.compile(regex, re.DOTALL), frozenset(plain))
+    compiled = re.compile(regex, re.DOTALL) if seen else None
+    return _Known(one, many, several, tuple(fixed), compiled, frozenset(plain))

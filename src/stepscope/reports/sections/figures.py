@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from stepscope.language import listing, said
+from stepscope.language import listing, pattern, said
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import PARTS, Figure
 from stepscope.reports.contents import Contents
@@ -30,7 +30,7 @@ def _steps(report: Contents) -> Iterator[Figure]:
     if not total:
         return
     times = [row["total_ns"] for row in rows]
-    per_step = " per step" if has_steps(report) else ""
+    per_step = has_steps(report)
     if not per_step:
         yield Figure("in use", duration(total // len(rows)), "no steps are known")
     else:
@@ -39,7 +39,8 @@ def _steps(report: Contents) -> Iterator[Figure]:
     for part, name in PARTS:
         ns = sum(row[f"{part}_ns"] for row in rows)
         if ns >= _LEAST * total or part in ("compute", "idle"):
-            yield Figure(name, percent(ns / total), f"{duration(ns // len(rows))}{per_step}")
+            time = duration(ns // len(rows))
+            yield Figure(name, percent(ns / total), said("{time} per step", time=time) if per_step else time)
 
 
 def _idle(report: Contents) -> Iterator[Figure]:
@@ -49,8 +50,8 @@ def _idle(report: Contents) -> Iterator[Figure]:
     if found and total:
         cause = max(found, key=lambda name: (found[name], name))
         if found[cause] >= _LEAST * total:
-            of = "of the step" if has_steps(report) else "of it"
-            yield Figure("mostly idle for", cause.replace("_", " "), f"{percent(found[cause] / total)} {of}")
+            share = pattern("{share} of the step") if has_steps(report) else pattern("{share} of it")
+            yield Figure("mostly idle for", cause.replace("_", " "), said(share, share=percent(found[cause] / total)))
 
 
 def _memory(report: Contents) -> Iterator[Figure]:

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from stepscope.guide.node import GuidePlace
 from stepscope.guide.tree import BY_KEY, TREE
-from stepscope.language import said, spoken
+from stepscope.language import said, spoken, told
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.rules import documentation, remedies
@@ -26,7 +27,7 @@ def routes(_: Viewing) -> Sequence[BaseRoute]:
     """`api/guide`, the places of the guide; `api/words?name=NAME`, a page on a rule or a remedy as HTML."""
 
     def guide(request: Request) -> Response:
-        return json_answer(request, {"places": [asdict(place) for place in TREE]})
+        return json_answer(request, {"places": [place_values(place) for place in TREE]})
 
     def words(request: Request) -> Response:
         return json_answer(request, words_on(request.query_params.get("name", "")))
@@ -40,6 +41,23 @@ def saved(viewing: Viewing) -> Iterator[str]:
     yield "api/guide"
     for name in dict.fromkeys((*(one["code"] for one in head["findings"]), *BY_KEY[head["guide"]["end"]].remedies)):
         yield f"api/words?name={name}"
+
+
+def place_values(place: GuidePlace) -> dict[str, Any]:
+    """A place of the guide as JSON values, and what its remedies are called (`titles`)."""
+    return {
+        **asdict(place),
+        "turns": [(told(seen), to) for seen, to in place.turns],
+        "settings": [told(one) for one in place.settings],
+        "titles": [_called(name) for name in place.remedies],
+    }
+
+
+def _called(remedy: str) -> str:
+    """A remedy's name in words; in another language the title of its page, before what that explains."""
+    if spoken() == "en":
+        return remedy.replace("-", " ")
+    return remedies.text(remedy, spoken()).partition("# ")[2].partition("\n")[0].partition("：")[0].strip()
 
 
 def words_on(name: str) -> dict[str, Any]:
