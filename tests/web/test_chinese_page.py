@@ -20,7 +20,7 @@ from web.serving import shown
 #: What is read, or said by a screen reader, outside of code and of what tables hold: texts, attributes, the title.
 TEXTS = """(() => {
   const aside = 'code, pre, kbd, script, style, noscript, del, ins, .table td, .table th, .grid td, .grid th, .frames,'
-    + ' textarea, .numbers th, aside, .shares, .whatif-part span';
+    + ' textarea, .legend dt, .numbers th, aside, .shares, .whatif-part span';
   const found = [document.title];
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode())
