@@ -46,23 +46,28 @@ def run(python: str, folder: Path, *arguments: str, slow: float = 1.5) -> tuple[
 
 
 def interval(values: list[float]) -> tuple[float, float]:
-    """Of the median, at 95 %, by the order of the values."""
+    """Of the median, at 95 %, by drawing from the values."""
     draw = random.Random(0)
-    medians = sorted(median(draw.choices(values, k=len(values))) for _ in range(2000))
-    return medians[50], medians[-51]
+    medians = sorted(median(draw.choices(values, k=len(values))) for _ in range(1000))
+    return medians[25], medians[-26]
 
 
-def cost(python: str, pairs: int) -> None:
-    print("| program | step | pairs | processor time, watched to plain |\n|---|---|---|---|")
-    for kind in KINDS:
+def cost(python: str, pairs: int, kinds: list[str]) -> None:
+    """Print the median difference of neighbouring blocks per step, and with it what is done a few times a second."""
+    print("| program | step | pairs | hooks per step | 95 % | a few times a second | together |")
+    print("|---|---|---|---|---|---|---|")
+    for kind in kinds:
         with tempfile.TemporaryDirectory() as place:
             # A step that ends behind a block without hooks seems as long as all of it.
             printed, _ = run(python, Path(place) / "out", kind, str(pairs), "-1", "0", slow=1e6)
         found: dict[str, Any] = json.loads(printed)
-        ratios: list[float] = found["ratios"]
-        low, high = interval(ratios)
-        change = f"{100 * (median(ratios) - 1):+.2f} % ({100 * (low - 1):+.2f} to {100 * (high - 1):+.2f})"
-        print(f"| {kind} | {found['step_ns'] / 1e6:.2f} ms | {len(ratios)} | {change} |", flush=True)
+        more = [(one - other) / 1e3 for one, other in zip(found["with"], found["without"], strict=True)]
+        step, share, (low, high) = median(found["without"]) / 1e3, 100 * found["share"], interval(more)
+        whole, least, most = (share + 100 * one / step for one in (median(more), low, high))
+        cells = (kind, f"{step / 1e3:.2f} ms", str(len(more)), f"{median(more):+.1f} µs", f"{low:+.1f} to {high:+.1f}")
+        print(
+            f"| {' | '.join((*cells, f'{share:.2f} %', f'{whole:+.2f} % ({least:+.2f} to {most:+.2f})'))} |", flush=True
+        )
     print(f"load {os.getloadavg()[0]:.1f}")
 
 
@@ -91,13 +96,14 @@ def main() -> None:
     parser.add_argument("what", choices=("cost", "catch"))
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--plants", type=int, default=20)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--times", type=float, default=3.0, help="how many usual steps the slow one takes more")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     if given.what == "cost":
-        cost(given.python, given.pairs)
+        cost(given.python, given.pairs, given.kinds)
     else:
         catch(given.python, given.plants, given.steps, given.times, given.seed)
 

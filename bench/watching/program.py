@@ -1,11 +1,12 @@
 """A real training or inference loop: its kind, its steps, the one that is made slow, and by how many usual steps.
 
-With a negative step nothing is made slow: the hooks are taken out for every other block of steps instead, and it prints
-as JSON by which ratio the processor time of neighbouring blocks differs, with and without them, for so many pairs.
+With a negative step nothing is made slow: the hooks are taken out for one of each two blocks of steps, and it prints
+the processor time of so many pairs of neighbouring blocks as JSON.
 """
 
 import itertools
 import json
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -14,14 +15,20 @@ from statistics import median
 import torch
 from torch.utils.data import DataLoader, TensorDataset, dataloader
 
+from stepscope.record.job.entering import current
+
 WARM = 20
-#: Steps of a block with or without hooks.
-BLOCK = 10
+#: Steps with hooks before any are taken out.
+USUAL = 2000
+#: Steps of a block with or without hooks, and before it those in which the interpreter gets used to the change.
+BLOCK, SETTLE = 6, 3
 batches = dataloader._BaseDataLoaderIter
 
 
 def loader(width: int, steps: int) -> DataLoader:
-    return DataLoader(TensorDataset(torch.randn(16 * steps, width)), batch_size=16)
+    """Batches of 16, of which many are the same where there are many steps."""
+    data = TensorDataset(torch.randn(4096, width))
+    return DataLoader(data, batch_size=16, sampler=[one % 4096 for one in range(16 * min(steps, 1 << 18))])
 
 
 def mlp(steps: int):
@@ -92,24 +99,33 @@ def without_hooks() -> Callable[[], None]:
     return back
 
 
-def alternate(kind: str, pairs: int) -> None:
-    """Take the hooks out for every other block of steps: ratios of the processor time of neighbours."""
-    times: list[int] = []
-    back = None
-    for step, _ in enumerate(KINDS[kind](WARM + 2 * pairs * BLOCK + 1)):
-        if step < WARM or (step - WARM) % BLOCK:
-            continue
-        times.append(time.process_time_ns())
-        # With, without, without, with: neither is always the first.
-        if len(times) % 4 in (2, 3):
-            back = back or without_hooks()
-        elif back is not None:
-            back()
-            back = None
-    blocks = [after - before for before, after in itertools.pairwise(times)]
-    found = [(blocks[at], blocks[at + 1]) for at in range(0, len(blocks) - 1, 2)]
-    ratios = [one / other if at % 2 == 0 else other / one for at, (one, other) in enumerate(found)]
-    print(json.dumps({"ratios": ratios, "step_ns": median(map(min, found)) / BLOCK}))
+def alternate(kind: str, pairs: int, seed: int = 0) -> None:
+    """Take the hooks out of one of each two neighbouring blocks of steps, and print their processor time as JSON.
+
+    Which of the two is drawn. What is done a few times a second falls into few blocks, and is timed by itself before.
+    """
+    draw = random.Random(seed)
+    plan = [has for _ in range(pairs) for has in draw.choice(((True, False), (False, True)))]
+    spent: dict[bool, list[float]] = {True: [], False: []}
+    report, back, began, seldom = current().report, None, 0, 0
+    for step, _ in enumerate(KINDS[kind](WARM + USUAL + len(plan) * (SETTLE + BLOCK) + 1)):
+        at, within = divmod(step - WARM - USUAL, SETTLE + BLOCK)
+        if step == WARM:
+            seldom, since = report.hooks_ns, time.perf_counter_ns()
+        elif within == SETTLE and at >= 0:
+            began = time.process_time_ns()
+        elif within == 0 and at >= 0:
+            if at:
+                spent[plan[at - 1]].append((time.process_time_ns() - began) / BLOCK)
+            else:
+                share = (report.hooks_ns - seldom) / (time.perf_counter_ns() - since)
+            if at == len(plan):
+                break
+            if not plan[at] and back is None:
+                back = without_hooks()
+            elif plan[at] and back is not None:
+                back = back()
+    print(json.dumps({"with": spent[True], "without": spent[False], "share": share}))
 
 
 def main() -> None:

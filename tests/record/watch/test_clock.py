@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from stepscope.record.job.report import ProcessReport
+from stepscope.record.job.watch import pace as pace_module
 from stepscope.record.job.watch.batches import ToldWhenSet
 from stepscope.record.job.watch.clock import StepClock
 from stepscope.record.job.watch.in_use import MemoryInUse
+from stepscope.record.job.watch.pace import Pace
 from stepscope.record.ring.reader import rings_in
 from stepscope.record.settings import RecordSettings
 
@@ -21,7 +23,8 @@ from stepscope.record.settings import RecordSettings
 def test_what_lies_between_two_passes_over_a_loader_is_no_wait(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: False)))
     now = [1]
-    monkeypatch.setattr("time.perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr(pace_module, "perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr(Pace.got, "__defaults__", (lambda: now[0], threading.get_ident))
     clock = StepClock(RecordSettings(str(tmp_path), "", ring=8), ProcessReport(), lambda: "optimizer")
 
     class Loader:
@@ -30,13 +33,14 @@ def test_what_lies_between_two_passes_over_a_loader_is_no_wait(monkeypatch: pyte
         def __init__(self) -> None:
             self._num_yielded = 0
 
-    ToldWhenSet(clock.got).put(Loader)
+    pace = Pace(lambda: None, lambda _: None, lambda _: None)
+    ToldWhenSet(pace.got).put(Loader)
     loader, loop = Loader(), threading.get_ident()
     for at, step in ((100, lambda: setattr(loader, "_num_yielded", 1)), (1000, Loader)):
-        clock.asked(loop)
+        pace.waits_from_here(loop)
         now[0] += at
         step()
-    clock.step(1, now[0], 5000, recorded=False)
+    clock.step(1, now[0], 5000, pace.waited(), recorded=False)
     clock.flush()
     [ring] = rings_in(tmp_path / ".watch")
     assert ring.wait_ns == 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from pathlib import Path
@@ -120,6 +121,16 @@ def test_reasons_that_cant_be_read(values: object) -> None:
 
 def seen(step: int, value: int = 300, what: str = "slow step", ago_s: float = 0) -> Trigger:
     return Trigger(what, time.time_ns() - int(ago_s * 1e9), 0, 2, step, value, 100)
+
+
+def test_recordings_of_the_same_second_are_kept_by_time(tmp_path: Path) -> None:
+    names = [f"20261124-113217-{name}" for name in ("slow-step-step-80", "file-step-121", "file-step-1000")]
+    for at, name in enumerate(["20261124-113216-signal", *names]):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / REASON).touch()
+        os.utime(tmp_path / name / REASON, ns=(at, at))
+    assert [one.name for one in keep(tmp_path, 2, 1 << 30)] == ["20261124-113216-signal", names[0]]
+    assert [one.name for one in recordings_in(tmp_path)] == names[1:]
 
 
 def test_what_all_ranks_see_is_recorded_once(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_nothing_of_note_is_recorded_of_steps_as_usual(tmp_path: Path) -> None:
 
 
 def test_recordings_are_bounded_and_the_ring_knows_those_that_are_gone(tmp_path: Path) -> None:
-    asks = "import pathlib\nfor turn in range(4):\n    pathlib.Path('now').touch(); time.sleep(0.05); train(20)\n"
+    asks = "import pathlib\nfor turn in range(4):\n    pathlib.Path('now').touch(); time.sleep(0.05); train(40)\n"
     recorded = watch(tmp_path, LOOP + asks, "--touch", "now", "--keep", "2", "--slow", "99")
     ring, kept = ring_of(recorded), recordings_in(recorded.folder)
     told = [one["trigger"]["what"] for one in ring.happened]

@@ -19,11 +19,14 @@ def install(recorder: Recorder) -> None:
     from torch.optim import optimizer as optimizers
     from torch.utils.data import dataloader
 
-    never_compile(Watched.__get__, ToldWhenSet.__set__, *recorder.entries())
+    pace = recorder.pace
+    kind = type(recorder)
+    never_compile(Watched.__get__, ToldWhenSet.__set__, pace.asked, pace.got, pace.updated, pace.called)
+    never_compile(kind.asked, kind.updated, kind.called, kind.trains, kind._happened)
     _see_updates(optimizers.Optimizer, recorder)
-    Watched(dataloader._BaseDataLoaderIter, "__next__", lambda _: recorder.asked()).put()
+    Watched(dataloader._BaseDataLoaderIter, "__next__", pace.asked).put()
     if recorder.clock is not None:
-        ToldWhenSet(recorder.got).put(dataloader._BaseDataLoaderIter)
+        ToldWhenSet(pace.got).put(dataloader._BaseDataLoaderIter)
     recorder.models.see(torch.nn.Module)
     if recorder.settings.profiler == "torch":
         recorder.others.see(profiler.profile)
@@ -37,6 +40,7 @@ def _see_updates(optimizer: Any, recorder: Recorder) -> None:
     """
     prepare = optimizer.profile_hook_step
     going_on: set[int] = set()
+    updated = recorder.pace.updated
 
     def profile_hook_step(func: Any) -> Any:
         recorder.trains()
@@ -51,7 +55,7 @@ def _see_updates(optimizer: Any, recorder: Recorder) -> None:
                 result = update(*args, **kwargs)
             finally:
                 going_on.discard(one)
-            recorder.updated(one)
+            updated(one)
             return result
 
         return stand_in(update, wrapper)
@@ -81,7 +85,7 @@ def _see_later(recorder: Recorder) -> None:
     recorder.trains()
 
     def updated(optimizer: Any, *_: Any) -> None:
-        recorder.updated(id(optimizer))
+        recorder.pace.updated(id(optimizer))
 
     never_compile(updated)
     optimizers.register_optimizer_step_post_hook(updated)

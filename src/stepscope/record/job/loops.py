@@ -41,6 +41,11 @@ class Loops:
         """Whether the loop is the main thread."""
         return self.thread == threading.main_thread().ident
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no other thread can become the loop, since this one updates."""
+        return self._updates
+
     def hold(self) -> None:
         """Keep to this loop, and to what its steps are found by: some are being recorded."""
         self._held = True

@@ -19,6 +19,8 @@ from stepscope.record.job.others import OtherProfilers
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.job.unseen import is_traced, without_modes
 from stepscope.record.job.watch.clock import StepClock
+from stepscope.record.job.watch.pace import Pace
+from stepscope.record.job.watch.passing import catch_up, pass_over
 from stepscope.record.job.watch.watched import WatchedWindows
 from stepscope.record.job.windows import Windows
 from stepscope.record.settings import RecordSettings
@@ -44,6 +46,7 @@ class Recorder:
         models: Sees calls of models, where there is nothing else to go by.
         others: The program's own profilers, which go first.
         clock: Goes on without a profiler, if the settings ask for it.
+        pace: What hooks call; it passes over the steps of a watched process that are as usual.
         needs_no_patience: Set once a step was found, or the process shows none for a reason.
     """
 
@@ -52,7 +55,8 @@ class Recorder:
 
         self._set_compiler: Callable[[Any], Any] = eval_frame.set_eval_frame
         self.settings = settings
-        self.models = Models(self.called)
+        self.pace = Pace(self.asked, self.updated, self.called)
+        self.models = Models(self.pace.called)
         self.others = OtherProfilers(self._yield)
         self.memory = MemoryHistory(settings, lambda: self.report)
         self._termination = Termination(lambda: self.leave("the program was terminated"))
@@ -62,6 +66,7 @@ class Recorder:
     def _reset(self, *, expects_updates: bool) -> None:
         self._pid = os.getpid()
         self._state = WAITING
+        self.pace.close()
         self._thread = 0
         self._capture: AnyCapture | None = None
         self._left = False
@@ -82,15 +87,10 @@ class Recorder:
         self.others.begin_anew()
         self._reset(expects_updates=self.loops.expects_updates)
 
-    def entries(self) -> list[Any]:
-        """What hooks call."""
-        return [
-            Recorder.asked, Recorder.got, Recorder.updated, Recorder.called, Recorder.trains, Recorder._happened,
-        ]  # fmt: skip
-
     def ask(self) -> bool:
         """Record the next steps; whether that can be."""
         self.windows.ask()
+        self.pace.until = 0
         if self._state == DONE and not self._failed:
             self._go_on_waiting()
         return not self._failed
@@ -103,18 +103,14 @@ class Recorder:
     def trains(self) -> None:
         """There is an optimizer."""
         self.loops.expects_updates = True
+        self.pace.until = 0
         self.models.leave()
 
     def asked(self) -> None:
         """A batch is about to be asked for."""
         self._happened(self.loops.batch)
         if self.clock is not None:
-            self.clock.asked(self.loops.thread)
-
-    def got(self) -> None:
-        """A batch is there."""
-        if self.clock is not None:
-            self.clock.got()
+            self.pace.waits_from_here(self.loops.thread)
 
     def updated(self, optimizer: Hashable) -> None:
         """An optimizer has updated its parameters, and all that torch records of that is over."""
@@ -130,6 +126,8 @@ class Recorder:
         compiler = self._set_compiler(None)
         began = time.perf_counter_ns()
         try:
+            if self.pace.is_here:
+                self._catch_up()
             if not is_traced() and what(*key):
                 # Batches that another thread reads may be ahead of a loop that calls a model.
                 source = self.loops.finder.source
@@ -150,18 +148,21 @@ class Recorder:
         windows, number = self.windows, self.loops.finder.number
         length = self.report.step(before, recorded=self._state == RECORDING)
         if self.clock is not None:
-            self.clock.step(number - 1, before, length, recorded=self._state != WAITING)
+            self.clock.step(number - 1, before, length, self.pace.waited(), recorded=self._state != WAITING)
         if self._state == WAITING:
-            windows.look(number, length)
+            windows.look(number, length, before)
             if not self._is_due(number):
+                pass_over(self.pace, self.loops, windows, before)
                 return
         with self.others.ours(), without_modes():
             self._go_on(number)
-        after = time.perf_counter_ns()
-        if after - before > 1_000_000:
+        if (after := time.perf_counter_ns()) - before > 1_000_000:
             self.report.apart_ns += after - before
             # What the profiler's own start and end take belongs to no step.
             self.report.step_from(after)
+
+    def _catch_up(self) -> None:
+        catch_up(self.pace, self.loops, self.windows, self.report, self.clock)
 
     def _is_due(self, number: int) -> bool:
         """Whether the profiler is set up here, so that it is warm at the first step to record."""
@@ -318,6 +319,7 @@ class Recorder:
             self._wait_for_other_thread()
         self._left = True
         try:
+            self._catch_up()
             if self._capture is not None and self._thread == threading.get_ident():
                 with self.others.ours(), without_modes():
                     if self._state == RECORDING:

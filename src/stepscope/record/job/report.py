@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import median
@@ -47,7 +48,7 @@ class ProcessReport:
         outside_ns: Median length of steps before the recorded ones, 0 for none.
         inside_ns: Median length of recorded steps, 0 for none.
         apart_ns: Time for starting the profiler, stopping it and writing, outside steps.
-        hooks_ns: Time within hooks, with `apart_ns`.
+        hooks_ns: Time within hooks, with `apart_ns`, but for steps that were passed over.
         lived_ns: Time since torch was imported.
         starts_others: Whether it shows no step and only waits for processes that it started.
     """
@@ -88,6 +89,11 @@ class ProcessReport:
             (self._inside if recorded else self._outside).append(length)
         self._last = now
         return length
+
+    def passed_over(self, now: int, lengths: Sequence[int]) -> None:
+        """Steps were passed over, of which the last ended at a time."""
+        self._outside.extend(lengths[-_STEPS:])
+        self._last = now
 
     def step_from(self, now: int) -> None:
         """The step that is going on starts later than was said."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stepscope.record.triggers.slow import SlowStepFinder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from stepscope.record.settings import RecordSettings
@@ -63,13 +64,32 @@ class Windows:
         """Record the next steps."""
         self._asked = True
 
-    def look(self, number: int, length_ns: int) -> None:
+    def passes_over(self, number: int) -> int:
+        """How long steps may be in ns that need no look at whether there is a reason; 0 if each is looked at.
+
+        Args:
+            number: The step that starts.
+        """
+        del number
+        return 0
+
+    def passed_over(self, lengths: Sequence[int]) -> None:
+        """Such steps are over.
+
+        Args:
+            lengths: How long they took, in ns.
+        """
+        self._slow.passed_over(lengths)
+
+    def look(self, number: int, length_ns: int, now: int = 0) -> None:
         """See whether somebody asks for a recording, or the step that is over was slow.
 
         Args:
             number: The step that starts.
             length_ns: How long the last one took; 0 if that is not known.
+            now: Monotonic time in ns.
         """
+        del now
         if number >= self.first - self._settings.warmup:
             return
         if (self._slow.is_slow(length_ns) or self._is_asked()) and self._left > 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,6 +96,30 @@ class RingWriter:
         if now - self._written >= self._between_ns:
             self._written = now
             self.flush()
+
+    def add_all(
+        self, first: int, ends: Sequence[int], lengths: Sequence[int], waits: Sequence[int], device_bytes: int,
+        host_bytes: int,
+    ) -> None:  # fmt: skip
+        """Steps are over, that a later call of `add` has written; none of them was recorded.
+
+        Args:
+            first: Number of the first in the program.
+            ends: When they ended, unix ns.
+            lengths: How long they took, in ns.
+            waits: How long their loop waited for batches; what is more than a length counts as all of it.
+            device_bytes: Most bytes of tensors on the device so far; 0 where there is none.
+            host_bytes: Bytes of memory that the process holds; 0 where that is not known.
+        """
+        count, waited, new = self._count, 0, self._new
+        for number, (end, length, wait) in enumerate(zip(ends, lengths, waits, strict=True), first):
+            count += 1
+            wait = wait if wait < length else length
+            waited += wait
+            new += _PACK(count, number, end, length, wait, device_bytes, host_bytes, 0)
+        self._count = count
+        self._length_ns += sum(lengths)
+        self._wait_ns += waited
 
     def happened(self, what: dict[str, Any]) -> None:
         """Keep something that happened, as JSON; of more than a slot holds nothing but its kind is kept."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Sequence
 from typing import Final
 
 from stepscope.record.steps.updates import StepUpdates
@@ -46,6 +46,47 @@ class StepFinder:
         """Keep to what steps are found by: some are being recorded."""
         self._held = True
         self._updates.hold()
+
+    @property
+    def asks_loader(self) -> bool:
+        """Whether a step that an update closes goes on until a batch is asked for."""
+        return self._asks_loader
+
+    @property
+    def closed_by(self) -> tuple[Hashable, Collection[Hashable]]:
+        """The optimizer that closes steps, or the model whose calls are steps, and all that are known."""
+        if self.source == "optimizer":
+            return self._updates.closer, self._updates.known
+        return self._leader, self._calls
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether each step was counted, and the next can be by what ends it alone."""
+        counts = {"optimizer": self._updates.closed, "loader": self._batches - 1, "model": self.number}
+        return self.number == counts.get(self.source, -1)
+
+    def passed_over(self, steps: int, order: Sequence[Hashable], *, awaits: bool) -> None:
+        """Count steps that went by as the last one did.
+
+        Args:
+            steps: How many are over.
+            order: Optimizers or models in the order in which they were seen, if there are several.
+            awaits: Whether one is over but for the batch that ends it.
+        """
+        if self.source == "optimizer":
+            self._awaits_batch = awaits
+            self._since_update = int(self._asks_loader and not awaits)
+            self._updates.passed_over(steps + awaits, order)
+            self.number = max(self.number, self._updates.closed)
+        elif self.source == "loader":
+            self._since_update += steps
+            self._batches += steps
+            self.number = self._batches - 1
+        elif self.source == "model":
+            self._calls.update(order or {self._leader: steps})
+            behind = next((at for at, one in enumerate(reversed(order)) if one == self._leader), len(order))
+            self._others = behind if steps else self._others + behind
+            self.number = self._calls[self._leader] - 1
 
     def batch(self) -> bool:
         """A batch is about to be asked for.

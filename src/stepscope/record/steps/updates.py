@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Sequence
+from itertools import repeat
 from typing import Final
 
 #: StepUpdates that are looked back on.
@@ -30,6 +31,16 @@ class StepUpdates:
         """Number of steps closed so far."""
         return self._counts[self._closer]
 
+    @property
+    def closer(self) -> Hashable:
+        """The optimizer that closes steps."""
+        return self._closer
+
+    @property
+    def known(self) -> Collection[Hashable]:
+        """All that updated so far."""
+        return self._counts
+
     def hold(self) -> None:
         """Keep to the optimizer that closes steps."""
         self._held = True
@@ -41,6 +52,22 @@ class StepUpdates:
         if not self._held:
             self._closer = self._choose()
         return optimizer == self._closer
+
+    def passed_over(self, steps: int, order: Sequence[Hashable]) -> None:
+        """Count updates of optimizers that are known.
+
+        Args:
+            steps: Updates that closed a step.
+            order: All updates, if there are several optimizers.
+        """
+        if order:
+            self._counts.update(order)
+            self._recent.extend(order)
+        else:
+            self._counts[self._closer] += steps
+            self._recent.extend(repeat(self._closer, min(steps, _WINDOW)))
+        if not self._held:
+            self._closer = self._choose()
 
     def _choose(self) -> Hashable:
         if len(self._counts) == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 #: Looks at the memory before it counts as usual: the first steps make optimizer states, caches and workspaces.
-_FIRST: Final = 12
+_FIRST: Final = 5
 
 
 class MemoryJumps:

@@ -6,14 +6,18 @@ import contextlib
 import os
 import shutil
 from pathlib import Path
+from typing import Final
 
 from stepscope.record.triggers.request import REASON
 
+#: Characters of a folder's name that say in which second it was made: `20261124-113217`.
+_SECOND: Final = 15
+
 
 def recordings_in(output: Path) -> list[Path]:
-    """Folders of recordings that were made for a reason, the oldest first; their names sort by time."""
+    """Folders of recordings that were made for a reason, the oldest first."""
     with contextlib.suppress(OSError):
-        return sorted(one for one in output.iterdir() if (one / REASON).exists())
+        return sorted((one for one in output.iterdir() if (one / REASON).exists()), key=_made)
     return []
 
 
@@ -31,6 +35,14 @@ def keep(output: Path, most: int, most_bytes: int) -> list[Path]:
         removed.append(found.pop(0))
         del sizes[0]
     return removed
+
+
+def _made(folder: Path) -> tuple[str, int, str]:
+    """Sorts by time: names begin with the second, within which steps and kinds of reasons would not sort."""
+    made = 0
+    with contextlib.suppress(OSError):
+        made = os.stat(folder / REASON).st_mtime_ns  # noqa: PTH116
+    return folder.name[:_SECOND], made, folder.name
 
 
 def _size(folder: Path) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
@@ -14,6 +15,8 @@ _BETWEEN: Final = 10
 #: As long as so many of those that it is compared with, a step is none of a kind: evaluation and checkpoints return.
 _ALIKE: Final = 3
 _NEARLY: Final = 0.8
+#: Longer than any step.
+_NEVER: Final = 1 << 62
 
 
 class SlowStepFinder:
@@ -33,6 +36,16 @@ class SlowStepFinder:
         self._lengths: deque[int] = deque(maxlen=_COMPARED)
         self._since = 0
         self.usual_ns = 0
+
+    @property
+    def limit_ns(self) -> int:
+        """The length up to which a step is as usual; 0 as long as that is not known."""
+        return int(self._factor * self.usual_ns) if self._factor else _NEVER
+
+    def passed_over(self, lengths: Sequence[int]) -> None:
+        """Have the next steps compared with these, too, which were as usual."""
+        self._lengths.extend(lengths)
+        self._since += len(lengths)
 
     def is_slow(self, length_ns: int) -> bool:
         """Whether the step that is over was slow; it is compared with the next ones then."""

@@ -19,12 +19,6 @@ class ToldWhenSet:
     def __init__(self, tell: Callable[[], None]) -> None:
         self._tell = tell
 
-    def __get__(self, instance: Any, owner: type) -> Any:
-        """Its value; as without us, there is none before it is set."""
-        if instance is not None and _COUNT in instance.__dict__:
-            return instance.__dict__[_COUNT]
-        raise AttributeError(f"{owner.__name__!r} object has no attribute {_COUNT!r}")
-
     def __set__(self, instance: Any, value: Any) -> None:
         """Set it; a loader that starts anew sets it to 0, and has given nothing."""
         instance.__dict__[_COUNT] = value

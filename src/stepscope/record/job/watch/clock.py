@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,30 +42,17 @@ class StepClock:
         self._source = source
         self._ring: RingWriter | None = None
         self._failed = False
-        self._thread = self._asked = self._wait = 0
 
-    def asked(self, loop: int) -> None:
-        """A batch is asked for by the calling thread; `loop` is that of the loop, of which alone waits count."""
-        thread = threading.get_ident()
-        if thread == loop:
-            self._thread, self._asked = thread, time.perf_counter_ns()
-
-    def got(self) -> None:
-        """A batch is there."""
-        if self._asked and self._thread == threading.get_ident():
-            self._wait += time.perf_counter_ns() - self._asked
-            self._asked = 0
-
-    def step(self, number: int, now: int, length_ns: int, *, recorded: bool) -> None:
+    def step(self, number: int, now: int, length_ns: int, wait_ns: int, *, recorded: bool) -> None:
         """A step is over.
 
         Args:
             number: Its number.
             now: Monotonic time in ns.
             length_ns: How long it took; 0 if that is not known.
+            wait_ns: How long its loop waited for batches.
             recorded: Whether a profiler of ours was at work.
         """
-        wait, self._wait = self._wait, 0
         self.looked = self.memory.look(now)
         if not length_ns or self._failed:
             return
@@ -74,9 +60,27 @@ class StepClock:
         try:
             ring = self._ring or self._new()
             ring.add(
-                number, time.time_ns(), length_ns, min(wait, length_ns), memory.device_bytes, memory.host_bytes,
+                number, time.time_ns(), length_ns, min(wait_ns, length_ns), memory.device_bytes, memory.host_bytes,
                 recorded, now,
             )  # fmt: skip
+        except OSError as error:
+            self._fail(error)
+
+    def passed_over(self, first: int, ends: Sequence[int], lengths: Sequence[int], waits: Sequence[int]) -> None:
+        """Steps are over that were passed over.
+
+        Args:
+            first: Number of the first.
+            ends: Monotonic times of their ends, in ns.
+            lengths: How long they took.
+            waits: How long their loop waited for batches.
+        """
+        if self._failed:
+            return
+        memory, unix = self.memory, time.time_ns() - time.perf_counter_ns()
+        try:
+            ring = self._ring or self._new()
+            ring.add_all(first, [unix + end for end in ends], lengths, waits, memory.device_bytes, memory.host_bytes)
         except OSError as error:
             self._fail(error)
 

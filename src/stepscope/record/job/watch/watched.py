@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from stepscope.record.settings import RecordSettings
 
 #: Nanoseconds between two looks at files that ask for a recording.
-_BETWEEN_LOOKS_NS: Final = 100_000_000
+_BETWEEN_LOOKS_NS: Final = 250_000_000
+#: Steps before those that are planned in which each is looked at: more than can be passed over at once.
+_FAR: Final = 20_000
 #: Name of the file that the launcher touches when it gets the signal that asks.
 SIGNALLED: Final = "asked"
 
@@ -70,15 +72,22 @@ class WatchedWindows(Windows):
         """Record the next steps, since the program asks."""
         self._program = True
 
-    def look(self, number: int, length_ns: int) -> None:
+    def passes_over(self, number: int) -> int:
+        """How long steps may be in ns that need no look; 0 while there is a reason, or one is near."""
+        if self._request is not None or self._program or number + _FAR > self.first - self._settings.warmup:
+            return 0
+        return self._slow.limit_ns
+
+    def look(self, number: int, length_ns: int, now: int = 0) -> None:
         """See whether there is a reason to record.
 
         Args:
             number: The step that starts.
             length_ns: How long the last one took; 0 if that is not known.
+            now: Monotonic time in ns.
         """
         try:
-            self._look(number, length_ns, time.perf_counter_ns())
+            self._look(number, length_ns, now or time.perf_counter_ns())
         except OSError as error:
             # A disk that is full now need not be when there is a reason again.
             self._report.note(f"a reason to record could not be followed ({error.strerror or error})")
