@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,13 @@ from stepscope.readers.kineto.repair import read_cleaned
 def event(cat: str, name: str, ts: object = 10, **more: Any) -> str:
     where: dict[str, Any] = {"pid": 1, "tid": 1}
     return json.dumps({"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": 5, **where, **more})
+
+
+def test_what_stepscope_does_inside_the_program_is_no_part_of_it(tmp_path: Path) -> None:
+    ours = [f"lib/stepscope/record/{name}.py(40): look" for name in ("job/recorder", "ring/writer", "triggers/slow")]
+    theirs = ["stepscope/record/now.py(9): record_now", "my/stepscope/recorded.py(1): f", "ring/writer.py(2): put"]
+    found = names(read(document(*(event("python_function", one) for one in (*ours, *theirs))), tmp_path))
+    assert found == theirs
 
 
 def raw(name: str, ts: str, dur: str = "1", args: str = "{}") -> str:
