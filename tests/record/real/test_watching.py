@@ -33,7 +33,7 @@ for (batch,) in DataLoader(TensorDataset(torch.randn(16 * 1400, 64)), batch_size
 def test_what_watching_does_is_not_diagnosed(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     # Many steps, so that rings are written and files are looked at while the profiler is at work.
-    watch = ["record", "--watch", "--slow", "1000", "--steps", "200:1000", "--no-report", "-o", "out"]
+    watch = ["record", "--watch", "--slow", "1000", "--steps", "200:700", "--no-report", "-o", "out"]
     done = subprocess.run(
         [sys.executable, "-m", "stepscope", *watch, "--", sys.executable, "program.py"],
         cwd=tmp_path, capture_output=True, text=True, env={"PYTHONPATH": str(SOURCES), "PATH": "/usr/bin:/bin"},

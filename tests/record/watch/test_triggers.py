@@ -71,6 +71,14 @@ def test_memory_that_jumps() -> None:
     assert MemoryJumps(0.0, 0).jumped_from(5) == 0
 
 
+def test_memory_that_the_profiler_took_is_no_jump() -> None:
+    jumps = MemoryJumps(0.25, 100)
+    assert [jumps.jumped_from(1000) for _ in range(10)] == [0] * 10
+    jumps.rose_to(5000)
+    assert jumps.jumped_from(5000) == jumps.jumped_from(6000) == 0
+    assert jumps.jumped_from(7600) == 6000
+
+
 def ring(rank: int, ends: list[int], host: str = "a", recorded: tuple[int, ...] = ()) -> Ring:
     steps = tuple(RingStep(n, end, 1000, recorded=n in recorded) for n, end in enumerate(ends))
     return Ring(Path(), {"rank": rank, "world_size": 2, "host": host}, len(ends), 0, 0, 0, 0, 0, 0, steps)

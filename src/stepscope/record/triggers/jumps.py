@@ -24,6 +24,10 @@ class MemoryJumps:
         self._looks = 0
         self._most = 0
 
+    def rose_to(self, size: int) -> None:
+        """So much was in use for what is no concern of the program's."""
+        self._most = max(self._most, size)
+
     def jumped_from(self, size: int) -> int:
         """What was in use at most before it jumped; 0 if it did not."""
         if not self._share or size <= 0:

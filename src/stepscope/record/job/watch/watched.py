@@ -46,6 +46,7 @@ class WatchedWindows(Windows):
         self._done = ""
         self._planned = self.first
         self._program = False
+        self._was_recorded = False
         self._device = MemoryJumps(settings.jump, settings.jump_bytes)
         self._host = MemoryJumps(settings.jump, settings.jump_bytes)
         self._control = ControlEntry(settings) if settings.control else None
@@ -108,6 +109,7 @@ class WatchedWindows(Windows):
     def over(self) -> bool:
         """A recording is over; there may always be another one."""
         request = self._request
+        self._was_recorded = True
         self.pass_by()
         if self._clock is not None and request is not None:
             folder, trigger = Path(request.folder).name, request.trigger.values()
@@ -163,8 +165,12 @@ class WatchedWindows(Windows):
                 ("process", self._host, clock.memory.host_bytes),
             )
             for of, jumps, size in sizes:
-                if before := jumps.jumped_from(size):
+                if self._was_recorded:
+                    # The profiler's own memory, of which the process keeps a part.
+                    jumps.rose_to(size)
+                elif before := jumps.jumped_from(size):
                     trigger = trigger or self._trigger(MEMORY_JUMP, number - 1, size, before, of)
+            self._was_recorded = False
         if self._program:
             self._program = False
             trigger = self._trigger("program", number - 1)
