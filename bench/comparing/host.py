@@ -8,7 +8,7 @@ from typing import Final
 from bench.comparing.trace import Insert, PlantedTrace
 from bench.comparing.truth import SHARE, NotThereError, Truth, apart, mean_step, whole
 from bench.kineto_json import Event
-from bench.recordings.variants.kineto import category
+from bench.recordings.variants.kineto import category, is_runtime
 
 #: Steps of which one may be slower than usual.
 _SEVERAL: Final = 3
@@ -168,12 +168,15 @@ def host_operator(trace: PlantedTrace, size: float = 1.0) -> Truth:
     if not awaited:
         raise NotThereError
     name = max(awaited, key=names.count)
-    chosen = apart([(moment, moment + 1, 0) for moment in middles[name]])
+    idle = [moment for moment, alone in zip(middles[name], trace.idle(middles[name]), strict=True) if alone]
+    chosen = apart([(moment, moment + 1, 0) for moment in idle])
     each = int(size * SHARE * whole(trace) / len(chosen))
     moments = [(start, end, each) for start, end, _ in chosen]
+    # A call of the device's runtime within the operator grows as the operator does.
+    inside = {str(one["name"]).lower() for one in trace.host(is_runtime) if any(_within([one], at) for at in idle)}
     trace.insert(moments)
     parts = ("idle.host_dispatch", "idle.launch_latency", "idle.synchronisation", "idle.data_wait")
-    return Truth(each * len(moments), steps, parts, ((name.lower(), "all of the host"),))
+    return Truth(each * len(moments), steps, parts, ((name.lower(), *sorted(inside), "all of the host"),))
 
 
 def _innermost(calls: Sequence[Event]) -> list[Event]:

@@ -218,11 +218,16 @@ class PlantedTrace:
 
     def idle_at(self, moments: Sequence[int]) -> float:
         """Share of moments at which no activity of a device runs."""
-        work = self.work()
+        return float(np.mean(self.idle(moments)))
+
+    def idle(self, moments: Sequence[int]) -> list[bool]:
+        """For each moment whether no activity of a device runs at it."""
+        work, wanted = self.work(), np.array(moments, np.int64)
         starts = np.array([one["ts"] for one in work], np.int64)
         ends = np.maximum.accumulate(np.array([one["ts"] + one["dur"] for one in work], np.int64))
-        at = np.searchsorted(starts, np.array(moments, np.int64), side="right") - 1
-        return float(np.mean((at < 0) | (ends[np.maximum(at, 0)] <= np.array(moments, np.int64))))
+        at = np.searchsorted(starts, wanted, side="right") - 1
+        found: list[bool] = ((at < 0) | (ends[np.maximum(at, 0)] <= wanted)).tolist()
+        return found
 
     def awaited_threads(self, moments: Sequence[int]) -> list[Event]:
         """For each moment a call on the thread whose launch the device waits for: that of the next activity."""

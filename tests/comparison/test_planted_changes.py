@@ -116,3 +116,13 @@ def test_collectives_beside_kernels_stay_as_they_are_and_the_factor_says_so(tmp_
     assert truth.added_ns == 10_000
     assert "× 1.25" in truth.words[1]
     assert "× 2.00" not in truth.words[1]
+
+
+def test_an_operator_is_slowed_where_the_device_waits_and_its_calls_with_it(tmp_path: Path) -> None:
+    calls = [("cpu_op", "aten::add", 10 + 10 * i, 6, 0) for i in range(6)]
+    launches = [("cuda_runtime", "cudaLaunchKernel", 12 + 10 * i, 3, i + 1) for i in range(6)]
+    trace = planted(tmp_path, *calls, *launches, ("kernel", "gemm", 61, 10, 6))
+    truth = host_operator(trace)
+    assert truth.words == (("aten::add", "cudalaunchkernel", "all of the host"),)
+    assert truth.added_ns == 10_000
+    assert [one["dur"] for one in trace.kernels()] == [10_000]
