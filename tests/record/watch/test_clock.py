@@ -15,7 +15,7 @@ from stepscope.record.job.watch import pace as pace_module
 from stepscope.record.job.watch.batches import ToldWhenSet
 from stepscope.record.job.watch.clock import StepClock
 from stepscope.record.job.watch.in_use import MemoryInUse
-from stepscope.record.job.watch.pace import Pace
+from stepscope.record.job.watch.pace import StepPace
 from stepscope.record.ring.reader import rings_in
 from stepscope.record.settings import RecordSettings
 
@@ -24,7 +24,7 @@ def test_what_lies_between_two_passes_over_a_loader_is_no_wait(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: False)))
     now = [1]
     monkeypatch.setattr(pace_module, "perf_counter_ns", lambda: now[0])
-    monkeypatch.setattr(Pace.got, "__defaults__", (lambda: now[0], threading.get_ident))
+    monkeypatch.setattr(StepPace.got, "__defaults__", (lambda: now[0], threading.get_ident))
     clock = StepClock(RecordSettings(str(tmp_path), "", ring=8), ProcessReport(), lambda: "optimizer")
 
     class Loader:
@@ -33,7 +33,7 @@ def test_what_lies_between_two_passes_over_a_loader_is_no_wait(monkeypatch: pyte
         def __init__(self) -> None:
             self._num_yielded = 0
 
-    pace = Pace(lambda: None, lambda _: None, lambda _: None)
+    pace = StepPace(lambda: None, lambda _: None, lambda _: None)
     ToldWhenSet(pace.got).put(Loader)
     loader, loop = Loader(), threading.get_ident()
     for at, step in ((100, lambda: setattr(loader, "_num_yielded", 1)), (1000, Loader)):

@@ -10,7 +10,7 @@ import pytest
 
 from stepscope.record.job.loops import Loops
 from stepscope.record.job.report import ProcessReport
-from stepscope.record.job.watch.pace import Pace
+from stepscope.record.job.watch.pace import StepPace
 from stepscope.record.job.watch.passing import catch_up
 from stepscope.record.job.windows import Windows
 from stepscope.record.settings import RecordSettings
@@ -23,7 +23,9 @@ class Program:
 
     def __init__(self, *, trains: bool, passes: bool, limit: int = FOREVER, until: int = FOREVER) -> None:
         self.loops = Loops(expects_updates=trains)
-        self.pace = Pace(lambda: self._happened("B"), lambda one: self._happened(one), lambda one: self._happened(one))
+        self.pace = StepPace(
+            lambda: self._happened("B"), lambda one: self._happened(one), lambda one: self._happened(one)
+        )
         self.report, self.windows = ProcessReport(), Windows(RecordSettings("", "", scheduled=False))
         self.passes, self.limit, self.until = passes, limit, until
         self.looked = 0

@@ -19,7 +19,7 @@ from stepscope.record.job.others import OtherProfilers
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.job.unseen import is_traced, without_modes
 from stepscope.record.job.watch.clock import StepClock
-from stepscope.record.job.watch.pace import Pace
+from stepscope.record.job.watch.pace import StepPace
 from stepscope.record.job.watch.passing import catch_up, pass_over
 from stepscope.record.job.watch.watched import WatchedWindows
 from stepscope.record.job.windows import Windows
@@ -55,7 +55,7 @@ class Recorder:
 
         self._set_compiler: Callable[[Any], Any] = eval_frame.set_eval_frame
         self.settings = settings
-        self.pace = Pace(self.asked, self.updated, self.called)
+        self.pace = StepPace(self.asked, self.updated, self.called)
         self.models = Models(self.pace.called)
         self.others = OtherProfilers(self._yield)
         self.memory = MemoryHistory(settings, lambda: self.report)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _Int = Callable[[], int]
 
 
-class Pace:
+class StepPace:
     """Takes what hooks see, and hands on what is not as usual.
 
     After a step of some milliseconds nothing of ours is in the processor's caches any more, and what takes 10 µs again

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from stepscope.record.job.loops import Loops
     from stepscope.record.job.report import ProcessReport
     from stepscope.record.job.watch.clock import StepClock
-    from stepscope.record.job.watch.pace import Pace
+    from stepscope.record.job.watch.pace import StepPace
     from stepscope.record.job.windows import Windows
 
 #: Nanoseconds after which a step is looked at whatever its length, and with it files that ask and memory.
 _BETWEEN_NS: Final = 250_000_000
 
 
-def pass_over(pace: Pace, loops: Loops, windows: Windows, start: int) -> None:
+def pass_over(pace: StepPace, loops: Loops, windows: Windows, start: int) -> None:
     """Pass over what follows in the calling thread, whose step starts now, if there is no reason to look at each step.
 
     Args:
@@ -31,7 +31,7 @@ def pass_over(pace: Pace, loops: Loops, windows: Windows, start: int) -> None:
         pace.open(finder, start, limit, start + _BETWEEN_NS, only=loops.is_settled)
 
 
-def catch_up(pace: Pace, loops: Loops, windows: Windows, report: ProcessReport, clock: StepClock | None) -> None:
+def catch_up(pace: StepPace, loops: Loops, windows: Windows, report: ProcessReport, clock: StepClock | None) -> None:
     """Count what was passed over, and pass over nothing more.
 
     Args:
