@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from report_support import HOSTILE, KERNELS, sample_report
+from stepscope import demo
+from stepscope.ingest import Options, open_trace
+from stepscope.language import speaking
 from stepscope.model.schema import Column, TableSchema
 from stepscope.model.table import Table
 from stepscope.reports import xlsx
+from stepscope.reports.build import build_report
 from stepscope.reports.report import Report
+from stepscope.reports.selection import ReportOptions
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl reads the workbooks of these tests")
 
@@ -91,3 +97,18 @@ def test_sizes_stand_beside_what_people_read(tmp_path: Path) -> None:
     assert [cell.value for cell in sheet[1]] == ["peak_bytes", "peak [GiB]"]
     assert [cell.value for cell in sheet[2]] == [3 << 30, 3]
     assert [cell.value for cell in sheet[3]] == [None, None]
+
+
+def test_health_and_severity_are_told_in_the_language_that_is_spoken(tmp_path: Path) -> None:
+    with (
+        speaking("zh"), demo.recording() as path, open_trace(path, Options(cache=False)) as trace
+    ):  # fmt: skip
+        report = build_report(trace, ReportOptions(all_findings=True))
+        found = book(report, tmp_path / "r.xlsx")
+    rows = [[cell.value for cell in row] for row in found["health"].iter_rows(min_row=2)]
+    assert {row[0] for row in rows} <= {"错误", "警告", "信息"}
+    messages = [row[4] for row in rows]
+    assert "个事件已读取" in messages
+    assert [one for one in messages if re.search(r"(?<![\w.])[a-z]+(?: [a-z]+){2}", one)] == []
+    assert {row[1].value for row in found["findings"].iter_rows(min_row=2)} <= {"高", "中", "低", "建议"}
+    assert all(line.severity in ("error", "warning", "info") for line in report.health)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from stepscope.ingest.inputs import SOURCES, source_of
-from stepscope.language import said
+from stepscope.language import listing, recalled, said
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import Input
 from stepscope.model.program import Program
@@ -152,7 +152,7 @@ def _advised(line: HealthLine, programs: Mapping[int, Program]) -> HealthLine:
     if program is None or line.code not in (*_UNMARKED, _NO_DEVICE):
         return line
     how = how_to_record("device", program.recorder, program) if line.code == _NO_DEVICE else how_to_mark(program)
-    return replace(line, effect="; ".join(part for part in (line.effect, how) if part))
+    return replace(line, effect=listing(filter(None, (recalled(line.effect), how)), "; "))
 
 
 def abstention_lines(abstentions: Iterable[Abstention]) -> list[HealthLine]:
@@ -166,7 +166,8 @@ def abstention_lines(abstentions: Iterable[Abstention]) -> list[HealthLine]:
         tables = ", ".join(other.table for other in same)
         message = said(
             "{tables} {en_was} not computed{where}: {message}",
-            tables=tables, en_was="was" if len(same) == 1 else "were", where=where, message=one.message,
+            tables=tables, en_was="was" if len(same) == 1 else "were", where=where,
+            message=recalled(one.message),
         )  # fmt: skip
         lines.append(HealthLine(code, severity, message, one.hint, len(one.ranks), rank))
     return sorted(lines, key=lambda line: SEVERITIES.index(line.severity))

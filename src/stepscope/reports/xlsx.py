@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import xlsxwriter
 
-from stepscope.language import told
+from stepscope.language import recalled, told
+from stepscope.language.part_words import in_words
 from stepscope.model.process.scratch import remove_scratch, scratch_folder
 from stepscope.model.schema import Column, count, text
 from stepscope.model.table import Table
@@ -101,7 +102,14 @@ def _write(report: Contents, sheets: Sheets, max_rows: int) -> None:
     from stepscope.reports.outline import outline
 
     rows = [
-        (line.severity, line.code, "" if line.rank is None else str(line.rank), line.count, line.message, line.effect)
+        (
+            told(in_words(line.severity)),
+            line.code,
+            "" if line.rank is None else str(line.rank),
+            line.count,
+            told(recalled(line.message)),
+            told(recalled(line.effect)),
+        )
         for line in report.health
     ]
     shown: dict[str, Callable[[str], None]] = {}
@@ -204,7 +212,7 @@ def _finding(finding: Finding) -> tuple[Any, ...]:
     actions = "\n".join(told(action.text) for action in finding.actions)
     ranks = ", ".join(map(str, finding.evidence.ranks))
     return (
-        finding.code, finding.severity, told(finding.title), finding.cost_ns, finding.gain_ceiling,
+        finding.code, told(in_words(finding.severity)), told(finding.title), finding.cost_ns, finding.gain_ceiling,
         told(finding.text), actions,
         "; ".join(map(told, finding.symptoms)), ranks,
     )  # fmt: skip
