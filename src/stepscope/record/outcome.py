@@ -33,7 +33,7 @@ def sentences(reports: list[ProcessReport], settings: RecordSettings) -> list[st
     at_work = [one for one in reports if one.files or one.seen]
     alone = len(at_work) < 2
     names = {id(one): f"rank {one.rank}" if one.world_size > 1 or alone else f"process {one.pid}" for one in reports}
-    lines = [_recorded(one, names[id(one)], settings) for one in recorded]
+    lines = [_recorded(one, names[id(one)], settings.profiler) for one in recorded]
     for one in reports:
         name = names[id(one)]
         name = name if name.startswith("process") else f"{name} (process {one.pid})"
@@ -54,13 +54,13 @@ def about_samples(sampler: MachineSampler | None) -> list[str]:
     return [f"sampled the machine {sampler.samples} times, which took {share:.2f} % of a core: {path}"]
 
 
-def _recorded(one: ProcessReport, name: str, settings: RecordSettings) -> str:
+def _recorded(one: ProcessReport, name: str, profiler: str) -> str:
     if one.stop < 0 and one.source != "time":
         killed = f"{name} was killed while its steps from {one.first} on were recorded"
-        return f"{killed}; their marks are left: {one.files[-1]}" if settings.profiler == "torch" else killed
+        return f"{killed}; their marks are left: {one.files[-1]}" if profiler == "torch" else killed
     what = _SOURCES["time"] if one.source == "time" else f"{_span(one)} ({_SOURCES[one.source]})"
     last_of = f", the last of {one.recordings} recordings" if one.recordings > 1 else ""
-    return f"recorded {what} of {name}{last_of}{_cost(one, watched=bool(settings.ring))}: {one.files[-1]}"
+    return f"recorded {what} of {name}{last_of}{_cost(one)}: {one.files[-1]}"
 
 
 def _span(one: ProcessReport) -> str:
@@ -73,7 +73,7 @@ def _span(one: ProcessReport) -> str:
     return f"{whole}, and {cut}" if whole else cut
 
 
-def _cost(one: ProcessReport, *, watched: bool) -> str:
+def _cost(one: ProcessReport) -> str:
     costs = []
     if one.outside_ns and one.inside_ns:
         more = 100 * (one.inside_ns / one.outside_ns - 1)
@@ -83,7 +83,7 @@ def _cost(one: ProcessReport, *, watched: bool) -> str:
         costs.append(f"starting, stopping and writing took {one.apart_ns / 1e9:.1f} s")
     rest = one.hooks_ns - one.apart_ns
     # Of steps that were passed over nobody knows what they cost.
-    if one.lived_ns and not watched:
+    if one.lived_ns and not one.passed:
         costs.append(f"finding steps took {100 * rest / one.lived_ns:.2f} % of the run")
     return f"; {'; '.join(costs)}" if costs else ""
 

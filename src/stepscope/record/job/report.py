@@ -49,6 +49,7 @@ class ProcessReport:
         inside_ns: Median length of recorded steps, 0 for none.
         apart_ns: Time for starting the profiler, stopping it and writing, outside steps.
         hooks_ns: Time within hooks, with `apart_ns`, but for steps that were passed over.
+        passed: Steps that were passed over, of which nobody knows what their hooks took.
         lived_ns: Time since torch was imported.
         starts_others: Whether it shows no step and only waits for processes that it started.
     """
@@ -71,6 +72,7 @@ class ProcessReport:
     inside_ns: int = 0
     apart_ns: int = 0
     hooks_ns: int = 0
+    passed: int = 0
     lived_ns: int = 0
     starts_others: bool = False
     _since: int = field(default_factory=time.perf_counter_ns)
@@ -92,6 +94,7 @@ class ProcessReport:
 
     def passed_over(self, now: int, lengths: Sequence[int]) -> None:
         """Steps were passed over, of which the last ended at a time."""
+        self.passed += len(lengths)
         self._outside.extend(lengths[-_STEPS:])
         self._last = now
 
