@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -110,9 +111,13 @@ def test_the_page_of_a_trace_in_the_language_of_each_request(
 ) -> None:
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     client = TestClient(create_app(demo_trace, None), base_url="http://localhost")
-    while client.get("/api/report").status_code == 202:
-        pass
-    english, chinese = (client.get("/api/report", headers=headers).json() for headers in ({}, CHINESE))
+
+    def report(headers: dict[str, str]) -> Any:
+        while (answer := client.get("/api/report", headers=headers)).status_code == 202:
+            pass  # each language is told when it is first asked for
+        return answer.json()
+
+    english, chinese = report({}), report(CHINESE)
     assert english["findings"][0]["title"] == "The step waits for data"
     assert chinese["findings"][0]["title"] == "step 等待数据"
     assert [one["name"] for one in chinese["page"]["sections"]] == [one["name"] for one in english["page"]["sections"]]
