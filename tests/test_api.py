@@ -70,7 +70,7 @@ def test_a_closed_trace_answers_nothing_from_memory_but_shows_itself() -> None:
         assert len(opened.steps) == 4
     with pytest.raises(stepscope.UserError, match="the trace is closed"):
         opened.table("kernels")
-    assert repr(opened) == "<stepscope.Trace of 5,868 events: closed>"
+    assert repr(opened) == "<stepscope.Trace of 5,867 events: closed>"
     assert "closed" in opened._repr_html_()
 
 
@@ -155,7 +155,7 @@ def test_data_frames_name_what_is_to_be_installed(trace: stepscope.Trace, monkey
 
 
 def test_readable_in_a_shell_and_in_a_notebook(trace: stepscope.Trace) -> None:
-    assert repr(trace).startswith("<stepscope.Trace of rank 0: 5,868 events, 4 steps")
+    assert repr(trace).startswith("<stepscope.Trace of rank 0: 5,867 events, 4 steps")
     assert "job.json.gz" in trace._repr_html_()
     assert repr(trace.table("steps")).startswith("Table('steps', 4 rows: ")
     report = trace.analyze(tables=["step_budget"])
