@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import fields, replace
 
@@ -24,8 +25,9 @@ def invoke(*args):
 
 
 def test_every_parameter_is_documented():
+    described = inspect.getdoc(SimJob)
     for field in fields(SimJob):
-        assert f"        {field.name}: " in SimJob.__doc__
+        assert f"\n    {field.name}: " in described
 
 
 def test_settings_take_each_type():

@@ -6,6 +6,7 @@ import gzip
 import shutil
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -155,7 +156,8 @@ def test_virtual_tables_are_not_opened(export, tmp_path):
     connection.execute("CREATE VIRTUAL TABLE OSRT_API USING fts5(start)")
     connection.commit()
     connection.close()
-    assert "OSRT_API" not in SqliteTables(path).names()
+    with closing(SqliteTables(path)) as tables:
+        assert "OSRT_API" not in tables.names()
 
 
 def test_a_table_with_a_null_in_its_name_is_damaged(tmp_path):
@@ -167,9 +169,9 @@ def test_a_table_with_a_null_in_its_name_is_damaged(tmp_path):
     connection.execute("UPDATE sqlite_master SET name = 'lo' || char(0) || 'st' WHERE name = 'lost'")
     connection.commit()
     connection.close()
-    opened = SqliteTables(path)
-    assert opened.names() == {"kept"}
-    assert opened.damage
+    with closing(SqliteTables(path)) as opened:
+        assert opened.names() == {"kept"}
+        assert opened.damage
 
 
 def test_a_report_without_nsys_says_what_to_run(tmp_path, monkeypatch):
@@ -233,8 +235,8 @@ def test_rows_on_both_sides_of_a_damaged_page_are_read(tmp_path):
     middle = len(data) // 8192 * 4096
     data[middle : middle + 4096] = bytes(4096)
     path.write_bytes(data)
-    opened = SqliteTables(path)
-    found = [value for chunk in opened.scan("rows", Columns(ints=("a",))) for value in chunk["a"].to_pylist()]
+    with closing(SqliteTables(path)) as opened:
+        found = [value for chunk in opened.scan("rows", Columns(ints=("a",))) for value in chunk["a"].to_pylist()]
     assert found == sorted(set(found))
     assert 19_000 < len(found) < 20_000
     assert (found[0], found[-1]) == (0, 19_999)

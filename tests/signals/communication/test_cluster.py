@@ -8,7 +8,7 @@ import pytest
 
 from series import WHOLE
 from stepscope.analyses.communication.collective_transfers import calls_of, matching
-from stepscope.analyses.communication.matching import MatchedCollectives, Matching, by_kind
+from stepscope.analyses.communication.matching import Matching
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
@@ -89,9 +89,11 @@ def test_a_wait_behind_compute_costs_what_it_moves_out_from_behind_compute() -> 
     facts.row("collectives", event=event, group="0", collective="all_reduce", world_size=2)
     facts.kernel("gemm", 1000, 3000, launch=(20, 10))
     trace = facts.trace()
-    once = (np.array([value]) for value in (-1, -1, 1, 3_000, 2, 7_000, 1, 1, 0))
-    key = next(iter(by_kind(trace.once(calls_of))))[0]
-    trace.job.state(matching, Matching({key: MatchedCollectives(*once)}))
+    alone = Matching()
+    alone.add(trace.once(calls_of))
+    [(kind, call)] = alone.kinds()
+    both = replace(call, shortest=np.array([3_000]), devices=np.array([2]), total=np.array([7_000]), last=np.array([1]))
+    trace.job.state(matching, Matching({kind: both}))
     found = Signals.of(trace)(cluster.collectives)
     assert (found.wait.tolist(), found.exposed.tolist()) == ([1_000], [1_000])
 

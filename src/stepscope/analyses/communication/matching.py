@@ -116,7 +116,8 @@ class Matching:
             known = self._known[kind]
             size, key = matched_size(kind, calls, rows), _natural(calls["key"][rows])
             both = Groups.by(np.concatenate([known.size, size]), np.concatenate([known.key, key]))
-            at = np.empty(both.count.size, np.int64)
+            # A call that was not added is an index out of bounds.
+            at = np.full(both.count.size, known.key.size)
             at[both.index[: known.key.size]] = np.arange(known.key.size)
             yield rows, known, at[both.index[known.key.size :]]
 

@@ -14,7 +14,7 @@ from stepscope.model.process.system import lives
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.triggers.request import RecordingRequest
 from stepscope.record.triggers.trigger import Trigger
-from stepscope.record.watching import remote
+from stepscope.record.watching import kineto_daemon, remote
 from stepscope.record.watching.jobs import AskableProcess, askable, job_of
 from stepscope.record.watching.refusing import refusal, settings_of
 
@@ -45,14 +45,16 @@ def processes_of(control: Path, pid: int | None, port: int | None, timeout_s: fl
             raise UserError(f"{what} be asked", hint=_known(there))
         return there
     found = job_of(there, pid)
-    if not found and settings_of(pid) is None and remote.can_put_in(pid):
+    if not found and settings_of(pid) is None and not kineto_daemon.can_be_asked(pid) and remote.can_put_in(pid):
         remote.put_in(pid, control)
         until = time.monotonic() + timeout_s
-        while not found and time.monotonic() < until:
+        while not found and time.monotonic() < until and lives(pid):
             time.sleep(_LOOK_S)
             found = job_of(askable(control), pid)
         if found:
             remote.remove(pid, control)
+        elif not lives(pid):
+            raise UserError(f"process {pid} ended before it made a step", hint="attach while its loop runs")
         else:
             raise UserError(f"process {pid} has made no step in {timeout_s:.0f} s", hint="ask again when its loop runs")
     if not found:

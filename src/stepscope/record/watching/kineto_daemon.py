@@ -18,7 +18,14 @@ from stepscope.record.watching.refusing import variables_of
 
 _VARIABLE: Final = "KINETO_USE_DAEMON"
 _STRETCH_MS: Final = 2000
+#: The command that asks dynolog.
+_DYNO: Final = "dyno"
 _LOOK_S: Final = 0.1
+
+
+def can_be_asked(pid: int) -> bool:
+    """Whether a process asks a daemon, and there is a way to reach it."""
+    return variables_of(pid).get(_VARIABLE, "0") not in ("", "0") and shutil.which(_DYNO) is not None
 
 
 def record_by_daemon(pid: int, folder: Path, timeout_s: float, refused: StepscopeError) -> bool:
@@ -35,7 +42,7 @@ def record_by_daemon(pid: int, folder: Path, timeout_s: float, refused: Stepscop
     """
     if variables_of(pid).get(_VARIABLE, "0") in ("", "0"):
         return False
-    dyno = shutil.which("dyno")
+    dyno = shutil.which(_DYNO)
     if dyno is None:
         raise UserError(
             f"{refused.message}; it asks a daemon ({_VARIABLE}), but there is no dyno here",
