@@ -183,7 +183,8 @@ def own(errors: str) -> list[str]:
         "sys.exit(7)",
         "raise ValueError('bad loss')",
         "import signal; os.kill(os.getpid(), signal.SIGTERM)",
-        "import threading; print(threading.active_count(), sorted(os.listdir('/proc/self/fd')))",
+        # torch imports ctypes, whose library may keep a file open.
+        "import ctypes, threading; print(threading.active_count(), sorted(os.listdir('/proc/self/fd')))",
         "os.closerange(3, 64); train(20); print(open(os.devnull).fileno())",
         "import shutil; shutil.rmtree('out', ignore_errors=True); train(20); print('trained')",
     ],
