@@ -71,6 +71,12 @@ def test_it_is_told_by_the_pattern_with_its_formats() -> None:
     )
 
 
+def test_parts_are_told_as_the_catalogue_has_them_but_names() -> None:
+    size = said("{size} per step", size="1 GiB")
+    assert chinese(sentences((size, "{size} per step"), ", ")) == "每步 1 GiB、每步 {size}"
+    assert chinese(sentences((size, "and"), ", ")) == "每步 1 GiB、and"
+
+
 @pytest.mark.parametrize(("number", "english", "other"), [(1, "1 step", "1 步"), (1000, "1,000 steps", "1,000 步")])
 def test_the_count_decides_between_forms(number: int, english: str, other: str) -> None:
     text = counted("{count:,} step", "{count:,} steps", count=number)

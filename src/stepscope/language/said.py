@@ -79,7 +79,7 @@ class _Joined(Said):
         return text
 
     def in_words_of(self, catalogue: Catalogue) -> str:
-        return catalogue.between(self.pattern).join(_told(part, catalogue) for part in self.parts)
+        return catalogue.between(self.pattern).join(_part_told(part, catalogue) for part in self.parts)
 
     def each(self, change: Callable[[str], str]) -> Said:
         return _Joined.of(
@@ -164,6 +164,13 @@ def listing(parts: Iterable[str], between: str = ", ", last: str = "") -> str:
 def parted(text: str, between: str = ", ") -> tuple[str, ...]:
     """What a listing was made of; of a plain text what stands between the separators."""
     return text.parts if isinstance(text, _Joined) and text.pattern == between else tuple(text.split(between))
+
+
+def _part_told(part: str, catalogue: Catalogue) -> str:
+    """A part in words of a catalogue, which may have it as it is; a single word may as well be a recording's name."""
+    if isinstance(part, Said):
+        return part.in_words_of(catalogue)
+    return (catalogue.pattern(part) if " " in part else None) or part
 
 
 def _told(value: Any, catalogue: Catalogue) -> Any:
