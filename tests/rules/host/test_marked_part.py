@@ -4,7 +4,9 @@ import pytest
 
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.engine import diagnose
 from stepscope.rules.finding import Finding
+from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
 from stepscope.signals.host.marked_parts import MarkedParts, marked_parts
 from stepscope.signals.recording import recording
@@ -106,6 +108,15 @@ def test_what_no_operator_does_is_named_with_what_fits_by_its_wording(
     assert name in finding.summary
     assert any(word in action.after for action in finding.actions)
     assert finding.placed_as_ns == 50 * MS
+
+
+@pytest.mark.parametrize(("ms", "first"), [(40, "HST005"), (10, "HST015")])
+def test_what_stops_the_host_by_name_is_its_cause_where_it_takes_most(ms: int, first: str) -> None:
+    facts = between(*(("gc", "Garbage collection", 11 + 70 * step, ms) for step in range(4)), steps=4)
+    found = diagnose(facts.trace(reader="kineto"), Settings(), strict=True).findings
+    by_code = {one.code: one for one in found}
+    assert next(one.code for one in found if one.shown) == first
+    assert bool(by_code["HST005"].symptoms) == (first == "HST005")
 
 
 def test_where_a_device_is_named_it_may_be_waited_for_by_its_wording() -> None:

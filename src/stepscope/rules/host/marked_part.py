@@ -147,4 +147,6 @@ RULE = Rule(
         Threshold("min_ns", 10e6, "ns", "Less is no more than the start of a small program."),
     ),
     check=check,
+    # What stops or occupies the host by a name of its own.
+    symptom_of=("HST005", "HST006", "HST007", "HST010", "HST011", "SYS001", "SYS002", "SYS003"),
 )
