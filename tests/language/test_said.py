@@ -71,6 +71,12 @@ def test_it_is_told_by_the_pattern_with_its_formats() -> None:
     )
 
 
+def test_names_in_a_row_are_joined_in_the_language() -> None:
+    assert chinese(listing(("read", "open"), " and ")) == "read和open"
+    assert chinese(listing(("read", "write", "open"), last=" and ")) == "read、write和open"
+    assert (listing(("read", ""), " and "), listing(())) == ("read", "")
+
+
 def test_parts_are_told_as_the_catalogue_has_them_but_names() -> None:
     size = said("{size} per step", size="1 GiB")
     assert chinese(sentences((size, "{size} per step"), ", ")) == "每步 1 GiB、每步 {size}"

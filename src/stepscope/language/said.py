@@ -157,8 +157,11 @@ def listing(parts: Iterable[str], between: str = ", ", last: str = "") -> str:
         between: What English puts between them.
         last: The same before the last one, such as ` and `; as between the others unless given.
     """
-    *first, final = tuple(parts) or ("",)
-    return sentences((sentences(first, between), final), last or between)
+    *first, final = [part for part in parts if part] or [""]
+    if not first:
+        return final
+    before = first[0] if len(first) == 1 else _Joined.of(tuple(first), between)
+    return _Joined.of((before, final), last or between)
 
 
 def parted(text: str, between: str = ", ") -> tuple[str, ...]:
