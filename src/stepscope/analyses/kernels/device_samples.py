@@ -52,16 +52,15 @@ def device_samples(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has none.
     """
-    rank, whole = trace.ranks[0], trace
-    wanted = [row for row in whole.rows(_NAMES_SQL) if measured(row["name"]) is not None]
+    wanted = [row for row in trace.rows(_NAMES_SQL) if measured(row["name"]) is not None]
     if not wanted:
         raise MissingInputError.of("device_counters")
-    times = {one.device: one for one in whole.once(device_times)}
+    times = {one.device: one for one in trace.once(device_times)}
     rows = []
     for row in wanted:
-        samples = whole.columns(_SAMPLES_SQL, {"track": row["track"], "name": row["name"]})
+        samples = trace.columns(_SAMPLES_SQL, {"track": row["track"], "name": row["name"]})
         told = _summed(samples["ts"], samples["value"] / 100, times.get(row["device"]))
-        rows.append((rank, row["device"], row["name"], measured(row["name"]), *told))
+        rows.append((trace.ranks[0], row["device"], row["name"], measured(row["name"]), *told))
     rows.sort(key=lambda one: (-1 if one[1] is None else one[1], one[2]))
     return Table.from_rows(DEVICE_SAMPLES, rows)
 
