@@ -43,6 +43,7 @@ SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "Advice": ((1, 2, 3), ("what", "why", "change")),
     "_Switch": ((2,), ("why",)),
     "choose": ((2,), ("otherwise",)),
+    "OutsideRemedy": ((), ("title", "changes")),
     "GuidePlace": ((1, 3, 5, 7), ("title", "question", "turns", "settings")),
 }
 #: What separates parts: `sentences` and `listing`.

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
+from rich.cells import cell_len
+
 from stepscope.cli.trying.page import outline
+from stepscope.language import speaking
 from stepscope.reports import terminal
 from stepscope.trying.recorded import NamedFinding
 from stepscope.trying.registry import all_remedies
@@ -46,6 +50,25 @@ Also ─────────────────────────
  · 1 file written outside: a
 """
 
+CHINESE = """\
+什么有帮助
+python train.py · 各次运行的输出：/out
+
+已尝试 ───────────────────────────────────────────────────────────── 每个 step 节省的时间；99 % 区间
+ · 未改动：cpu 上每个 step 100 ms，8 次运行的平均值，相差 1.0 %；2 个核上的负载 0.2 至 1.9
+
+ 优化措施         规则    预测 ms   实测   下限   上限  占 step  结论
+ fused-optimizer  HST008    30.00  20.00  17.62  22.38   20.0 %  有效
+ gc-freeze        –             –      –      –      –        –  已失败
+ · fused-optimizer：在 2 次之前的试验中，测量值与预测值之比的中位数为 0.60
+
+原因 ───────────────────────────────────────────────────────────────────────────────────────────────
+ · fused-optimizer：有效 → 节省 step 的 20.0 %（17.6 % 至 22.4 %）；损失值相差在 0.10 % 以内和梯
+   度范数相差在 1.00 % 以内
+ ▲ gc-freeze：已失败 → 内存不足
+
+"""
+
 
 def tried() -> Tried:
     fused, freeze = all_remedies()["fused-optimizer"], all_remedies()["gc-freeze"]
@@ -65,6 +88,15 @@ def test_the_page() -> None:
     out = io.StringIO()
     terminal.write_page(outline(tried()), out, width=100)
     assert out.getvalue() == PAGE
+
+
+def test_columns_of_the_page_line_up_in_chinese() -> None:
+    out = io.StringIO()
+    with speaking("zh"):
+        terminal.write_page(outline(tried()), out, width=100)
+    assert out.getvalue().startswith(CHINESE)
+    rows = [line for line in CHINESE.splitlines() if "  " in line.strip()]
+    assert len({cell_len(line[: re.search(r"\S+$", line).start()]) for line in rows}) == 1  # type: ignore[union-attr]
 
 
 def test_the_json() -> None:

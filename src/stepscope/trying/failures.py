@@ -6,6 +6,8 @@ import re
 import signal
 from typing import Final
 
+from stepscope.language import said
+
 #: Last lines of tracebacks: a class of exception, perhaps with its module, and what it says.
 _EXCEPTION: Final = re.compile(r"^(?:\[rank\d+\]:\s*)?((?:[\w.]+\.)?\w*(?:Error|Exception|Interrupt|Exit)\b.*)$")
 _MEMORY: Final = ("OutOfMemoryError", "out of memory", "MemoryError", "can't allocate memory", "DefaultCPUAllocator")
@@ -13,7 +15,7 @@ _MEMORY: Final = ("OutOfMemoryError", "out of memory", "MemoryError", "can't all
 _LAUNCHERS: Final = ("ChildFailedError", "CalledProcessError", "ProcessExitedException")
 _LENGTH: Final = 160
 #: Why a run showed too little that was well, but ended because the one beside it was not.
-CUT: Final = "cut short"
+CUT: Final = said("cut short")
 
 
 def reason_of(output: str, status: int | None, steps: int, hung_s: float | None) -> str:
@@ -25,20 +27,25 @@ def reason_of(output: str, status: int | None, steps: int, hung_s: float | None)
         steps: Steps that were timed.
         hung_s: Seconds after which it was taken to hang; None if it was not.
     """
-    said = _exception(output)
+    last = _exception(output)
     if any(one in output for one in _MEMORY) and status != 0:
-        return f"runs out of memory{f': {said}' if said else ''}"
+        return said("runs out of memory: {last}", last=last) if last else said("runs out of memory")
     if hung_s is not None:
-        return f"hangs: {steps} steps were timed in {hung_s:.0f} s"
+        return said("hangs: {steps} steps were timed in {hung_s:.0f} s", steps=steps, hung_s=hung_s)
     if status is None:
         return CUT
     if status < 0:
         name = signal.Signals(-status).name if -status in set(signal.Signals) else str(-status)
-        guess = ", as the system does when memory runs out" if name == "SIGKILL" else ""
-        return f"killed by {name}{guess}"
+        if name == "SIGKILL":
+            return said("killed by {name}, as the system does when memory runs out", name=name)
+        return said("killed by {name}", name=name)
+    if status and last:
+        return said("ends with status {status}: {last}", status=status, last=last)
     if status:
-        return f"ends with status {status}{f': {said}' if said else ''}"
-    return f"the program ended after {steps} timed steps" if steps else "no step was found before the program ended"
+        return said("ends with status {status}", status=status)
+    if not steps:
+        return said("no step was found before the program ended")
+    return said("the program ended after {steps} timed steps", steps=steps)
 
 
 def _exception(output: str) -> str:

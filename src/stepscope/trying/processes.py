@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 
 #: Helpers that free shared memory when all others have ended, and seconds that they have for it.
@@ -35,8 +36,9 @@ def start(
             stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_dies_with_us(),
         )  # fmt: skip
     except OSError as error:
-        hint = "give the program as you would start it"
-        raise UserError(f"{command[0]} can't be started ({error.strerror})", hint=hint) from error
+        hint = said("give the program as you would start it")
+        message = said("{program} can't be started ({strerror})", program=command[0], strerror=error.strerror)
+        raise UserError(message, hint=hint) from error
 
 
 def _dies_with_us() -> Callable[[], None] | None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.language import brought, carried, said
 from stepscope.model.errors import StepscopeError
 from stepscope.model.events.columns import Spans
 from stepscope.model.trace import Trace
@@ -81,12 +82,13 @@ class RecordedRun:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        return {**asdict(self), "why": carried(self.why)}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> RecordedRun:
         """From JSON values."""
-        return cls(**{**values, "findings": [NamedFinding(**one) for one in values["findings"]]})
+        findings = [NamedFinding(**one) for one in values["findings"]]
+        return cls(**{**values, "findings": findings, "why": brought(values["why"])})
 
 
 def recorded_run(workplace: Workplace, settings: TrialSettings, limit_s: float) -> RecordedRun:
@@ -160,7 +162,7 @@ def with_data_wait(findings: list[NamedFinding], waits: float) -> list[NamedFind
     codes = {one.code for one in findings}
     if waits < _MUCH or _BUSY not in codes or _WAIT in codes:
         return findings
-    return [*findings, NamedFinding(_WAIT, "Waiting for batches, beside a busy machine", waits, True)]
+    return [*findings, NamedFinding(_WAIT, said("Waiting for batches, beside a busy machine"), waits, True)]
 
 
 def _small_operators(trace: Trace) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.trying import remedies
@@ -43,5 +44,5 @@ def chosen(names: Sequence[str]) -> list[OutsideRemedy]:
     known = all_remedies()
     for name in names:
         if name not in known:
-            raise UserError(f"no remedy is called {name!r}", hint=choose(name, known))
+            raise UserError(said("no remedy is called {name!r}", name=name), hint=choose(name, known))
     return [known[name] for name in dict.fromkeys(names)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.trying.numbers import NumbersVerdict
 from stepscope.trying.recorded import NamedFinding
 from stepscope.trying.verdicts import MeasuredSaving
@@ -130,7 +131,7 @@ def _measured(one: MeasuredSaving) -> Mapping[str, Any]:
 def _nothing() -> Mapping[str, Any]:
     return {
         "measured_ns": None, "low_ns": None, "high_ns": None, "base_ns": None, "step_ns": None, "runs": 0,
-        "verdict": "no gain", "why": "no remedy was shown to help", "numbers": None,
+        "verdict": "no gain", "why": said("no remedy was shown to help"), "numbers": None,
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import brought, carried, pattern, said
 from stepscope.model.amounts import plural
 from stepscope.record.launch import INJECTED
 from stepscope.trying import processes
@@ -96,21 +97,34 @@ class RunResult:
         return Seen.from_json(self.seen) if self.seen else Seen()
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
-        return asdict(self)
+        """As JSON values; `why` as other processes can tell it."""
+        return {**asdict(self), "why": carried(self.why)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> RunResult:
+        """From such values.
+
+        Raises:
+            ValueError: They are none; a `TypeError` where their names are others.
+        """
+        return cls(**{**values, "why": brought(values["why"])})
 
 
 def about_files(runs: Sequence[RunResult]) -> list[str]:
     """What runs wrote outside of their folders, a sentence each without a full stop."""
-    said = []
+    found: list[str] = []
     for what, files in (
-        ("written outside of the scratch folders and put back", sorted({one for run in runs for one in run.back})),
-        ("made outside of the scratch folders and removed", sorted({one for run in runs for one in run.removed})),
-        ("written and could NOT be put back", sorted({one for run in runs for one in run.lost})),
-    ):
+        (pattern("{files} written outside of the scratch folders and put back: {names}"),
+         sorted({one for run in runs for one in run.back})),
+        (pattern("{files} made outside of the scratch folders and removed: {names}"),
+         sorted({one for run in runs for one in run.removed})),
+        (pattern("{files} written and could NOT be put back: {names}"),
+         sorted({one for run in runs for one in run.lost})),
+    ):  # fmt: skip
         if files:
-            said.append(f"{plural(len(files), 'file')} {what}: {', '.join(files[:3])}{' ...' if files[3:] else ''}")
-    return said
+            names = f"{', '.join(files[:3])}{' ...' if files[3:] else ''}"
+            found.append(said(what, files=plural(len(files), "file"), names=names))
+    return found
 
 
 class Workplace:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.trying.recorded import RecordedRun
 from stepscope.trying.runs import RunResult
@@ -64,22 +65,24 @@ def opened(folder: Path, command: list[str], working: Path) -> TrialState:
     state = TrialState(folder, command, str(working))
     if not path.exists():
         if folder.is_dir() and any(folder.iterdir()):
-            raise UserError(f"{folder} is not empty", hint="give --output a folder of its own")
+            raise UserError(said("{folder} is not empty", folder=folder), hint="give --output a folder of its own")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             state.save()
         except OSError as error:
-            hint = "give --output a folder that can be"
-            raise UserError(f"{folder} can't be written ({error.strerror})", hint=hint) from error
+            hint = said("give --output a folder that can be")
+            message = said("{folder} can't be written ({strerror})", folder=folder, strerror=error.strerror)
+            raise UserError(message, hint=hint) from error
         return state
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-        found = [RunResult(**one) for one in values["runs"]]
+        found = [RunResult.from_json(one) for one in values["runs"]]
         recorded = RecordedRun.from_json(values["recorded"]) if values["recorded"] else None
         same = (values["command"], values["working"]) == (command, str(working)) and values["version"] == _VERSION
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} can't be read", hint="give --output another folder") from error
+        raise UserError(said("{path} can't be read", path=path), hint="give --output another folder") from error
     if not same:
-        raise UserError(f"{folder} holds the trial of another program", hint="give --output another folder")
+        message = said("{folder} holds the trial of another program", folder=folder)
+        raise UserError(message, hint="give --output another folder")
     state.runs, state.recorded = found, recorded
     return state

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Final
 
-from stepscope.model.amounts import duration, plural
+from stepscope.language import said
 from stepscope.trying.candidates import RemedyCandidate, candidates
 from stepscope.trying.failures import CUT
 from stepscope.trying.options import TrialOptions
@@ -24,6 +24,7 @@ from stepscope.trying.result import Tried, TriedRemedy
 from stepscope.trying.runs import RunResult, Workplace, about_files
 from stepscope.trying.seen import Seen
 from stepscope.trying.state import TrialState
+from stepscope.trying.telling import not_held, pair_of, step_of, to_try
 from stepscope.trying.timing import TURN_STEPS, HowLong, can_take_turns, paired_runs, timed_run
 from stepscope.trying.verdicts import LEAST, MeasuredSaving, measured
 from stepscope.trying.writing import ToWrite, to_write
@@ -84,7 +85,7 @@ class Trial:
             recorded.tell(seen)
         self._candidates = candidates(findings, seen, self._options.only, self._options.everything)
         fit = [one.remedy for one in self._candidates if not one.unfit]
-        self._say(f"{plural(len(fit), 'remedy', 'remedies')} to try: {', '.join(one.name for one in fit) or 'none'}")
+        self._say(to_try(fit))
         reserve = self._options.seconds * _FOR_TOGETHER if len(fit) > 1 else 0.0
         left = self._until - reserve - time.monotonic()
         self._plan = planned(first, left, len(fit), self._options.settings.warmup, self._options.steps)
@@ -107,11 +108,11 @@ class Trial:
         if recorded is not None:
             found.findings = recorded.findings
             if recorded.why:
-                found.notes.append(f"no findings: the recorded run showed nothing ({recorded.why})")
+                found.notes.append(said("no findings: the recorded run showed nothing ({why})", why=recorded.why))
         failed = next((one for one in self._state.runs if not one.remedies and one.why), None)
         if not base:
             if failed is not None:
-                found.notes.append(f"the unchanged program could not be timed: {failed.why}")
+                found.notes.append(said("the unchanged program could not be timed: {why}", why=failed.why))
             return found
         seen = base[0].was_seen
         found.base_ns, found.base_runs = round(fmean(means)), len(base)
@@ -126,7 +127,8 @@ class Trial:
     def _tried(self, one: RemedyCandidate, base_ns: float, seen: Seen) -> TriedRemedy:
         name = one.remedy.name
         if one.unfit:
-            known = MeasuredSaving(None, None, None, round(base_ns), None, "failed", f"can't be applied: {one.unfit}")
+            why = said("can't be applied: {why}", why=one.unfit)
+            known = MeasuredSaving(None, None, None, round(base_ns), None, "failed", why)
         else:
             known = self._measured(name)
         predicted = round(one.share * base_ns) if one.share is not None else None
@@ -147,7 +149,7 @@ class Trial:
         known = self._state.of(0, [])
         if known and not known[0].why:
             return known[0]
-        self._say("running the unchanged program")
+        self._say(said("running the unchanged program"))
         limit = self._options.limit_s or max(_LIMIT_S, self._options.seconds)
         run = timed_run(
             self._workplace,
@@ -159,13 +161,13 @@ class Trial:
         self._state.runs = [one for one in self._state.runs if one.group or one.remedies]
         self._state.add(run)
         if not run.why:
-            self._say(f"step {duration(round(run.step_ns))}, mean of {run.steps} ({run.seconds:.0f} s)")
+            self._say(step_of(run))
         return run
 
     def _record(self) -> None:
         if self._state.recorded is not None and not self._state.recorded.why:
             return
-        self._say("recording a few steps")
+        self._say(said("recording a few steps"))
         settings, first = self._options.settings, self._state.of(0, [])[0]
         if first.ended:
             settings = replace(settings, warmup=min(settings.warmup, first.steps // 2))
@@ -196,10 +198,8 @@ class Trial:
                     self._pair(group, side)
 
     def _pair(self, group: int, side: list[OutsideRemedy]) -> None:
-        names = [one.name for one in side]
         number = len(self._of_side(group, side))
-        left = max(0.0, self._until - time.monotonic())
-        self._say(f"{' + '.join(names)}, pair {number + 1} ({left / 60:.0f} min left)")
+        self._say(pair_of(side, number + 1, max(0.0, self._until - time.monotonic())))
         seen = self._state.of(0, [])[0].was_seen
         place, settings = self._workplace, replace(self._options.settings, warmup=self._plan.warmup)
         settings = replace(settings, warmup=settings.warmup + max(one.settles for one in side))
@@ -307,13 +307,13 @@ class Trial:
         while len(side) > 1:
             number += 1
             names = " + ".join(one.name for one in side)
-            self._say(f"together: {names}")
+            self._say(said("together: {names}", names=names))
             self._alternate(number, [side], self._until)
             found = self._of(number, side)
             if found.verdict == "helps" and _share(found) >= _share(best) - LEAST:
                 self._together, self._combined = [one.name for one in side], found
                 return
-            self._notes.append(f"together, {names} did not hold ({found.verdict}: {found.why})")
+            self._notes.append(not_held(names, found))
             side = side[:-1]
         self._together, self._combined = [side[0].name], best
 

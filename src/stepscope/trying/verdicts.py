@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE
 from stepscope.comparison.noise.student import quantile
+from stepscope.language import Said, listing, pattern, said
 from stepscope.model.amounts import percent, plural
 from stepscope.trying.failures import CUT
 from stepscope.trying.numbers import NumbersVerdict, compared
@@ -20,6 +21,11 @@ from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.runs import RunResult
 
 Verdict = Literal["helps", "no gain", "slower", "failed", "changes numbers"]
+
+_WORDS: Final = {
+    "helps": said("helps"), "no gain": said("no gain"), "slower": said("slower"), "failed": said("failed"),
+    "changes numbers": said("changes numbers"),
+}  # fmt: skip
 
 #: Differences below this share of the step are none, however sure they seem: runs of one program differ by as much.
 LEAST: Final = 0.02
@@ -85,16 +91,23 @@ def measured(
     if failed:
         return MeasuredSaving(None, None, None, int(_mean(base)) if base else None, None, "failed", failed[0].why)
     if not base or (beside and not good):
-        why = f"the unchanged program did not run beside it{f': {beside[0]}' if beside else ''}"
-        return MeasuredSaving(None, None, None, None, None, "failed", why)
+        lost = said("the unchanged program did not run beside it")
+        if beside:
+            lost = said("the unchanged program did not run beside it: {why}", why=beside[0])
+        return MeasuredSaving(None, None, None, None, None, "failed", lost)
     if not good:
-        return MeasuredSaving(None, None, None, int(_mean(base)), None, "failed", "it was not run: the time was over")
+        return MeasuredSaving(
+            None, None, None, int(_mean(base)), None, "failed", said("it was not run: the time was over")
+        )
     lacking = [one.name for one in remedies if any(one.name not in run.applied for run in good)]
     if lacking:
-        why = f"nothing in the program was found to apply {' and '.join(lacking)} to"
-        return MeasuredSaving(None, None, None, int(_mean(base)), None, "failed", why)
+        names = listing(lacking, " and ")
+        none = said("nothing in the program was found to apply {names} to", names=names)
+        return MeasuredSaving(None, None, None, int(_mean(base)), None, "failed", none)
     if {one.source for one in good} != {one.source for one in base}:
-        return MeasuredSaving(None, None, None, int(_mean(base)), None, "failed", "its steps are found in another way")
+        return MeasuredSaving(
+            None, None, None, int(_mean(base)), None, "failed", said("its steps are found in another way")
+        )
     partners = {one.pair: one for one in base}
     pairs = [(partners[one.pair].step_ns, one.step_ns) for one in good if one.pair in partners]
     if not pairs:
@@ -110,6 +123,11 @@ def measured(
         round(middle), round(low), round(high), round(float(before.mean())),
         round(float(after.mean())), verdict, why, numbers, len(pairs),
     )  # fmt: skip
+
+
+def verdict_word(verdict: Verdict) -> Said:
+    """A verdict in words that other languages have, too."""
+    return _WORDS[verdict]
 
 
 def _half_width(apart: NDArray[np.float64], assumed: float) -> float:
@@ -129,41 +147,65 @@ def _verdict(
     remedies: Sequence[OutsideRemedy],
     runs: int,
 ) -> tuple[Verdict, str]:
-    said = f"saves {percent(middle / base)} of the step" if middle >= 0 else f"takes {percent(-middle / base)} more"
-    said = f"{said} (between {percent(low / base)} and {percent(high / base)})"
+    share, least, most = percent(abs(middle) / base), percent(low / base), percent(high / base)
+    shown = pattern("saves {share} of the step (between {least} and {most})")
+    if middle < 0:
+        shown = pattern("takes {share} more (between {least} and {most})")
+    saving = said(shown, share=share, least=least, most=most)
     exact = all(one.numbers == "exact" for one in remedies)
     if numbers.same is False:
-        changes = "; ".join(dict.fromkeys(one.changes for one in remedies if one.changes != "nothing"))
-        return "changes numbers", f"{_apart(numbers)}{f': {changes}' if changes else ''}; it {said}"
+        changes = listing(dict.fromkeys(said(one.changes) for one in remedies if one.changes != "nothing"), "; ")
+        apart = _apart(numbers)
+        if changes:
+            apart = said("{apart}: {changes}", apart=apart, changes=changes)
+        return "changes numbers", said("{apart}; it {saving}", apart=apart, saving=saving)
     if numbers.same is None and not exact:
-        lack = "runs of the unchanged program differ too much from each other" if numbers.noise else "no loss was seen"
-        return "changes numbers", f"{lack}, so nothing shows that its numbers stay the same; it {said}"
-    known = _kept(numbers) if numbers.same else "it changes no arithmetic, and no loss was seen"
+        lack = said("no loss was seen")
+        if numbers.noise:
+            lack = said("runs of the unchanged program differ too much from each other")
+        unsure = said("{lack}, so nothing shows that its numbers stay the same; it {saving}", lack=lack, saving=saving)
+        return "changes numbers", unsure
+    known = _kept(numbers) if numbers.same else said("it changes no arithmetic, and no loss was seen")
+    sure = said("{saving}; {known}", saving=saving, known=known)
     if low > 0 and middle >= LEAST * base and runs >= _FEWEST_RUNS:
-        return "helps", f"{said}; {known}"
+        return "helps", sure
     if high < 0 and middle <= -LEAST * base and runs >= _FEWEST_RUNS:
-        return "slower", f"{said}; {known}"
-    few = f", after {plural(runs, 'pair')}" if runs < _FEWEST_RUNS else ""
-    return "no gain", f"{said}, which is no sure gain of {percent(LEAST)} or more{few}; {known}"
+        return "slower", sure
+    few = said(", after {pairs}", pairs=plural(runs, "pair")) if runs < _FEWEST_RUNS else ""
+    return "no gain", said(
+        "{saving}, which is no sure gain of {least} or more{few}; {known}",
+        saving=saving, least=percent(LEAST), few=few, known=known,
+    )  # fmt: skip
 
 
 def _held(numbers: NumbersVerdict) -> tuple[tuple[str, float | None, float], ...]:
     return (
-        ("losses", numbers.loss, numbers.loss_tolerance), ("gradient norms", numbers.norm, numbers.norm_tolerance),
-        ("results", numbers.output, numbers.loss_tolerance),
+        (said("losses"), numbers.loss, numbers.loss_tolerance),
+        (said("gradient norms"), numbers.norm, numbers.norm_tolerance),
+        (said("results"), numbers.output, numbers.loss_tolerance),
     )  # fmt: skip
 
 
 def _apart(numbers: NumbersVerdict) -> str:
     worst = [(name, apart, most) for name, apart, most in _held(numbers) if apart is not None and apart > most]
-    return " and ".join(
-        f"{name} differ by {percent(apart, 2)}, more than {percent(most, 2)}" for name, apart, most in worst
+    return listing(
+        (
+            said(
+                "{name} differ by {apart}, more than {most}", name=name, apart=percent(apart, 2), most=percent(most, 2)
+            )
+            for name, apart, most in worst
+        ),
+        " and ",
     )
 
 
 def _kept(numbers: NumbersVerdict) -> str:
-    known = [f"{name} within {percent(most, 2)}" for name, apart, most in _held(numbers) if apart is not None]
-    return f"{' and '.join(known)}" if known else "no numbers to compare"
+    known = [
+        said("{name} within {most}", name=name, most=percent(most, 2))
+        for name, apart, most in _held(numbers)
+        if apart is not None
+    ]
+    return listing(known, " and ") or said("no numbers to compare")
 
 
 def _mean(runs: Sequence[RunResult]) -> float:

@@ -85,7 +85,8 @@ def try_(
     if json is not None and json != STDOUT:
         typer.echo(told(said("wrote {json}", json=json)), err=True)
     if stopped:
-        typer.echo("stepscope: interrupted; run the same with the same --output to go on.", err=True)
+        cut = said("stepscope: interrupted; run the same with the same --output to go on.")
+        typer.echo(told(cut), err=True)
     raise typer.Exit(stopped or (0 if tried.base_ns is not None else 2))
 
 
@@ -128,7 +129,7 @@ def _carry_out(
         if in_place
         else said("in copies of {working} below {folder}", working=working, folder=folder)
     )
-    _say(told(said("each run works {where}", where=where)))
+    _say(said("each run works {where}", where=where))
     trial = Trial(place, state, options, _say)
     stopped = 0
     with stopping():
@@ -141,7 +142,7 @@ def _carry_out(
         try:
             prices.keep(tried, file)
         except OSError as error:
-            _say(told(said("prices can't be kept in {file} ({strerror})", file=file, strerror=error.strerror)))
+            _say(said("prices can't be kept in {file} ({strerror})", file=file, strerror=error.strerror))
     return tried, stopped
 
 
@@ -167,7 +168,7 @@ def _listed() -> str:
 
     known = all_remedies().values()
     width = max(len(one.name) for one in known)
-    return "".join(f"  {one.name:{width}}  {one.title} ({', '.join(one.rules)})\n" for one in known)
+    return "".join(f"  {one.name:{width}}  {told(one.title)} ({', '.join(one.rules)})\n" for one in known)
 
 
 def _show(tried: Tried, json: Path | None) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
-from stepscope.language import said
+from stepscope.language import listing, said
 from stepscope.model.amounts import NONE, duration, percent, plural
 from stepscope.reports.blocks import Block, Grid, Heading, Line, Outline, Section
 from stepscope.reports.text import visible
 from stepscope.reports.units import time_scale
 from stepscope.trying.result import Tried, TriedRemedy
+from stepscope.trying.verdicts import verdict_word
 
 _TONES: Final[dict[str, str]] = {
     "helps": "plain", "no gain": "info", "slower": "info", "failed": "warning", "changes numbers": "warning",
@@ -44,9 +45,9 @@ def _base(tried: Tried) -> tuple[Block, ...]:
         if tried.base_spread is not None
         else ""
     )
-    load = " to ".join(f"{one:.1f}" for one in tried.load)
+    load = listing((f"{one:.1f}" for one in tried.load), " to ")
     load = said("; load {load} on {cores}", load=load, cores=plural(tried.cores, "core")) if load else ""
-    ranks = f", {plural(tried.ranks, 'rank')}" if tried.ranks > 1 else ""
+    ranks = said(", {ranks}", ranks=plural(tried.ranks, "rank")) if tried.ranks > 1 else ""
     return (
         Line(
             said("unchanged: {base} per step on {device}{ranks}, mean of "
@@ -61,7 +62,7 @@ def _table(tried: Tried) -> tuple[Block, ...]:
     if not tried.remedies:
         if tried.base_ns is None:
             return ()
-        hint = "--all tries whatever can be applied"
+        hint = said("--all tries whatever can be applied")
         return (Line("no finding of the program names a remedy that can be applied from outside", hint, "info"),)
     times = [
         value
@@ -76,14 +77,14 @@ def _table(tried: Tried) -> tuple[Block, ...]:
         return NONE if value is None else f"-{scale.write(-value)}" if value < 0 else scale.write(value)
 
     headings = (
-        Heading("remedy", number=False), Heading("rule", number=False, rank=2), Heading(f"predicted{unit}"),
-        Heading("measured"), Heading("from"), Heading("to"), Heading("of the step", rank=1),
-        Heading("verdict", number=False),
+        Heading(said("remedy"), number=False), Heading(said("rule"), number=False, rank=2),
+        Heading(said("predicted{unit}", unit=unit)), Heading(said("measured")), Heading(said("from")),
+        Heading(said("to")), Heading(said("of the step"), rank=1), Heading(said("verdict"), number=False),
     )  # fmt: skip
     rows = tuple(
         (
             one.name, one.rule or NONE, write(one.predicted_ns), write(one.measured.saved_ns),
-            write(one.measured.low_ns), write(one.measured.high_ns), _share(one), one.measured.verdict,
+            write(one.measured.low_ns), write(one.measured.high_ns), _share(one), verdict_word(one.measured.verdict),
         )
         for one in tried.remedies
     )  # fmt: skip
@@ -110,7 +111,10 @@ def _earlier(remedies: Sequence[TriedRemedy]) -> tuple[Line, ...]:
 
 def _reasons(remedies: Sequence[TriedRemedy]) -> tuple[Line, ...]:
     return tuple(
-        Line(f"{one.name}: {one.measured.verdict}", visible(one.measured.why), _TONES[one.measured.verdict])
+        Line(
+            said("{name}: {verdict}", name=one.name, verdict=verdict_word(one.measured.verdict)),
+            visible(one.measured.why), _TONES[one.measured.verdict],
+        )
         for one in remedies
     )  # fmt: skip
 

@@ -84,7 +84,7 @@ def overlapped(trace: Trace, text: str) -> Change:
     """
     name, _, what = text.partition(":")
     if name not in _OVERLAPPING:
-        raise UserError(said("{text!r} can't be overlapped", text=text), hint=f"choose from {', '.join(_OVERLAPPING)}")
+        raise UserError(said("{text!r} can't be overlapped", text=text), hint=choose(name, _OVERLAPPING))
     events = _some(SUBJECTS[name].select(trace, what), text)
     return Change(overlapped=events)
 

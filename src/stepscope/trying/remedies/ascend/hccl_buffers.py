@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -13,8 +14,8 @@ _VALUE: Final = "400"
 
 def _fits(seen: Seen) -> str:
     if not (seen.device == "npu" and seen.world > 1):
-        return "HCCL is for several ranks with NPUs"
-    return f"{_NAME} is {_VALUE}" if seen.environment.get(_NAME) == _VALUE else ""
+        return said("HCCL is for several ranks with NPUs")
+    return said("{name} is {value}", name=_NAME, value=_VALUE) if seen.environment.get(_NAME) == _VALUE else ""
 
 
 REMEDY = OutsideRemedy(

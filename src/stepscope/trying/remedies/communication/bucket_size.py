@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -15,7 +16,7 @@ _LARGE: Final = 100.0
 
 
 def _fits(seen: Seen) -> str:
-    return "" if seen.of("ddp") else "the program has no DistributedDataParallel"
+    return "" if seen.of("ddp") else said("the program has no DistributedDataParallel")
 
 
 def _edit(arguments: Mapping[str, Any], seen: Seen) -> Mapping[str, Any]:

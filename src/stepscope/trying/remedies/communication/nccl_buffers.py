@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -12,8 +13,8 @@ _VALUES = {"NCCL_BUFFSIZE": "8388608", "NCCL_MIN_NCHANNELS": "16"}
 
 def _fits(seen: Seen) -> str:
     if seen.device != "cuda" or seen.world < 2:
-        return "NCCL is for several ranks with GPUs"
-    return "they are set" if all(name in seen.environment for name in _VALUES) else ""
+        return said("NCCL is for several ranks with GPUs")
+    return said("they are set") if all(name in seen.environment for name in _VALUES) else ""
 
 
 def _variables(seen: Seen) -> Mapping[str, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -21,7 +22,7 @@ REMEDY = OutsideRemedy(
     rules=("COM001", "COM002", "COM010", "CLU002", "CLU007"),
     numbers="rounding",
     changes="the order in which ranks' values are added",
-    fits=lambda seen: "" if _set(seen) else "no variable forbids NCCL anything",
+    fits=lambda seen: "" if _set(seen) else said("no variable forbids NCCL anything"),
     evident=lambda seen: bool(_set(seen)),
     variables=lambda seen: dict.fromkeys(_set(seen)),
     write=lambda seen: tuple(f"unset {name}" for name in _set(seen)),

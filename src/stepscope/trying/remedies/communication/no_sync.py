@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
     if not seen.of("ddp"):
-        return "the program has no DistributedDataParallel"
+        return said("the program has no DistributedDataParallel")
     if seen.calls.get("no_sync"):
-        return "the program uses no_sync"
-    return "" if seen.backwards > 1 else "the number of backward passes per update is one, or not always the same"
+        return said("the program uses no_sync")
+    return "" if seen.backwards > 1 else said("the number of backward passes per update is one, or not always the same")
 
 
 def _start(seen: Seen) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -12,8 +13,8 @@ from stepscope.trying.seen import Seen
 def _fits(seen: Seen) -> str:
     made = seen.of("ddp")
     if not made:
-        return "the program has no DistributedDataParallel"
-    return "the graph is static" if all(one.arguments.get("static_graph") for one in made) else ""
+        return said("the program has no DistributedDataParallel")
+    return said("the graph is static") if all(one.arguments.get("static_graph") for one in made) else ""
 
 
 def _edit(arguments: Mapping[str, Any], seen: Seen) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -13,7 +14,7 @@ _AHEAD: Final = 8
 
 def _fits(seen: Seen) -> str:
     if not any(one.arguments.get("num_workers") for one in seen.of("loader")):
-        return "no DataLoader of the program has workers"
+        return said("no DataLoader of the program has workers")
     return ""
 
 

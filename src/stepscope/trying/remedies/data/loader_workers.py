@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -15,12 +16,12 @@ _MOST: Final = 8
 def _fits(seen: Seen) -> str:
     loaders = seen.of("loader")
     if not loaders:
-        return "the program has no DataLoader"
+        return said("the program has no DataLoader")
     few = [one for one in loaders if (one.arguments.get("num_workers") or 0) < _workers(seen)]
     if not few:
-        return "every DataLoader has a worker per core"
+        return said("every DataLoader has a worker per core")
     if all(one.facts.get("iterable") for one in few):
-        return "each worker would read all of an IterableDataset, so that samples would come several times"
+        return said("each worker would read all of an IterableDataset, so that samples would come several times")
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -12,8 +13,8 @@ from stepscope.trying.seen import Seen
 def _fits(seen: Seen) -> str:
     loaders = [one for one in seen.of("loader") if one.arguments.get("num_workers")]
     if not loaders:
-        return "no DataLoader of the program has workers"
-    return "workers are persistent" if all(one.arguments.get("persistent_workers") for one in loaders) else ""
+        return said("no DataLoader of the program has workers")
+    return said("workers are persistent") if all(one.arguments.get("persistent_workers") for one in loaders) else ""
 
 
 def _edit(arguments: Mapping[str, Any], seen: Seen) -> Mapping[str, Any]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
     if seen.device == "cpu":
-        return "the program uses no device"
+        return said("the program uses no device")
     loaders = seen.of("loader")
     if not loaders:
-        return "the program has no DataLoader"
+        return said("the program has no DataLoader")
     return ""
 
 

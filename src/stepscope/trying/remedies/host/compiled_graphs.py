@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
     if seen.device != "cuda":
-        return "CUDA graphs need a GPU"
+        return said("CUDA graphs need a GPU")
     if not seen.models:
-        return "no model of the program was seen to be called"
-    return "the model is compiled" if all(one.get("compiled") for one in seen.models) else ""
+        return said("no model of the program was seen to be called")
+    return said("the model is compiled") if all(one.get("compiled") for one in seen.models) else ""
 
 
 def _model(model: Any, seen: Seen) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -13,8 +14,8 @@ _MANY: Final = 200
 
 def _fits(seen: Seen) -> str:
     if not seen.models:
-        return "no model of the program was seen to be called"
-    return "the model is compiled" if all(one.get("compiled") for one in seen.models) else ""
+        return said("no model of the program was seen to be called")
+    return said("the model is compiled") if all(one.get("compiled") for one in seen.models) else ""
 
 
 def _model(model: Any, seen: Seen) -> bool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
     if not hasattr(os, "sched_setaffinity"):
-        return "this system binds no processes to cores"
+        return said("this system binds no processes to cores")
     if seen.local_world < 2:
-        return "there is one rank on this machine"
-    return "there are more ranks than cores" if seen.cores < seen.local_world else ""
+        return said("there is one rank on this machine")
+    return said("there are more ranks than cores") if seen.cores < seen.local_world else ""
 
 
 def _start(seen: Seen) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -12,9 +13,9 @@ from stepscope.trying.seen import Seen
 def _fits(seen: Seen) -> str:
     made = [one for one in seen.of("optimizer") if "foreach" in one.arguments]
     if not made:
-        return "no optimizer that can work on lists was made"
+        return said("no optimizer that can work on lists was made")
     done = all(one.arguments["foreach"] or one.arguments.get("fused") for one in made)
-    return "the optimizer works on lists, or is fused" if done else ""
+    return said("the optimizer works on lists, or is fused") if done else ""
 
 
 def _edit(arguments: Mapping[str, Any], seen: Seen) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -12,10 +13,10 @@ from stepscope.trying.seen import Seen
 def _fits(seen: Seen) -> str:
     made = seen.of("optimizer")
     if not made:
-        return "no optimizer of torch.optim was made"
+        return said("no optimizer of torch.optim was made")
     if all("fused" not in one.arguments for one in made):
-        return f"{made[0].interface} has no fused version"
-    return "the optimizer is fused" if all(one.arguments.get("fused", True) for one in made) else ""
+        return said("{optimizer} has no fused version", optimizer=made[0].interface)
+    return said("the optimizer is fused") if all(one.arguments.get("fused", True) for one in made) else ""
 
 
 def _edit(arguments: Mapping[str, Any], seen: Seen) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -23,7 +24,7 @@ _OFTEN: Final = 3
 
 
 def _fits(seen: Seen) -> str:
-    return "" if seen.calls.get("gc.collect") else "the program does not call gc.collect in its loop"
+    return "" if seen.calls.get("gc.collect") else said("the program does not call gc.collect in its loop")
 
 
 REMEDY = OutsideRemedy(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -18,7 +19,7 @@ REMEDY = OutsideRemedy(
     rules=("SYN005", "SYN001", "SYN004", "ASC008", "ASC014", "HST001"),
     numbers="exact",
     changes="nothing",
-    fits=lambda seen: "" if _set(seen) else "no variable makes launches wait",
+    fits=lambda seen: "" if _set(seen) else said("no variable makes launches wait"),
     evident=lambda seen: bool(_set(seen)),
     variables=lambda seen: dict.fromkeys(_set(seen)),
     write=lambda seen: tuple(f"unset {name}" for name in _set(seen)),

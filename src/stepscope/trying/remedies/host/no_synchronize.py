@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -12,7 +13,7 @@ _OFTEN: Final = 3
 
 
 def _fits(seen: Seen) -> str:
-    return "" if seen.calls.get("synchronize") else "the program does not call synchronize in its loop"
+    return "" if seen.calls.get("synchronize") else said("the program does not call synchronize in its loop")
 
 
 def _skip() -> None:

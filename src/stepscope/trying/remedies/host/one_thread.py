@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -13,7 +14,7 @@ _MANY: Final = 200
 
 
 def _fits(seen: Seen) -> str:
-    return "operators use one thread" if seen.threads == 1 else ""
+    return said("operators use one thread") if seen.threads == 1 else ""
 
 
 def _variables(seen: Seen) -> Mapping[str, str | None]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
-    same = seen.threads == seen.cores_per_rank
-    return f"each process has {seen.threads} threads, as many as it has cores" if same else ""
+    if seen.threads != seen.cores_per_rank:
+        return ""
+    return said("each process has {threads} threads, as many as it has cores", threads=seen.threads)
 
 
 def _variables(seen: Seen) -> Mapping[str, str | None]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
     if not seen.models:
-        return "no model of the program was seen to be called"
+        return said("no model of the program was seen to be called")
     if all(one.get("type") not in ("float32", "float64") for one in seen.models):
-        return "the model has no parameters in fp32"
-    return "the program uses autocast" if seen.calls.get("autocast") else ""
+        return said("the model has no parameters in fp32")
+    return said("the program uses autocast") if seen.calls.get("autocast") else ""
 
 
 def _model(model: Any, seen: Seen) -> bool:

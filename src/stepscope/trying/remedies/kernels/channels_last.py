@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
-    return "" if any(one.get("convolutions") for one in seen.models) else "the model has no 2-D convolutions"
+    return "" if any(one.get("convolutions") for one in seen.models) else said("the model has no 2-D convolutions")
 
 
 def _model(model: Any, seen: Seen) -> bool:

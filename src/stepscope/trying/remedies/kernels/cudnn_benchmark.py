@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
     if seen.device != "cuda":
-        return "cuDNN needs a GPU"
-    return "" if any(one.get("convolutions") for one in seen.models) else "the model has no convolutions"
+        return said("cuDNN needs a GPU")
+    return "" if any(one.get("convolutions") for one in seen.models) else said("the model has no convolutions")
 
 
 def _set() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -10,8 +11,8 @@ _NAMES = ("flash", "mem_efficient", "cudnn")
 
 def _fits(seen: Seen) -> str:
     if seen.device == "cpu":
-        return "its kernels are for devices"
-    return "" if seen.calls.get("enable_sdp") else "the program turns no kernel of attention off"
+        return said("its kernels are for devices")
+    return "" if seen.calls.get("enable_sdp") else said("the program turns no kernel of attention off")
 
 
 def _start(seen: Seen) -> bool:

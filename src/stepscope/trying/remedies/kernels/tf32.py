@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
-    return "" if seen.device == "cuda" and not seen.hip else "TF32 needs a GPU of NVIDIA's"
+    return "" if seen.device == "cuda" and not seen.hip else said("TF32 needs a GPU of NVIDIA's")
 
 
 def _set() -> None:

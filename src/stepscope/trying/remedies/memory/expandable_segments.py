@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -13,8 +14,9 @@ _BY_DEVICE = {"cuda": ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"), "npu": 
 def _fits(seen: Seen) -> str:
     names = _BY_DEVICE.get(seen.device)
     if names is None:
-        return "the program uses no device whose allocator has segments"
-    return "it is set" if any("expandable_segments:True" in seen.environment.get(one, "") for one in names) else ""
+        return said("the program uses no device whose allocator has segments")
+    given = any("expandable_segments:True" in seen.environment.get(one, "") for one in names)
+    return said("it is set") if given else ""
 
 
 def _variables(seen: Seen) -> Mapping[str, str | None]:

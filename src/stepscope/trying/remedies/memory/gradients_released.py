@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
 
 def _fits(seen: Seen) -> str:
-    return "" if seen.calls.get("zero_grad") else "the program zeroes no gradients"
+    return "" if seen.calls.get("zero_grad") else said("the program zeroes no gradients")
 
 
 def _start(seen: Seen) -> bool:

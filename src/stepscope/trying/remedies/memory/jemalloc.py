@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.language import said
 from stepscope.trying.preloading import library, preloaded
 from stepscope.trying.remedy import OutsideRemedy
 
@@ -13,7 +14,7 @@ REMEDY = OutsideRemedy(
     rules=("HST003", "HST007", "HST012", "HST013", "DAT004"),
     numbers="exact",
     changes="nothing",
-    fits=lambda _: "" if library(_FILES) else "jemalloc is not installed on this machine",
+    fits=lambda _: "" if library(_FILES) else said("jemalloc is not installed on this machine"),
     variables=lambda seen: preloaded(library(_FILES), seen),
     excludes=("tcmalloc",),
 )

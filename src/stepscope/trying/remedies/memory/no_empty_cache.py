@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.language import said
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.seen import Seen
 
@@ -12,7 +13,7 @@ _OFTEN: Final = 3
 
 
 def _fits(seen: Seen) -> str:
-    return "" if seen.calls.get("empty_cache") else "the program does not call empty_cache in its loop"
+    return "" if seen.calls.get("empty_cache") else said("the program does not call empty_cache in its loop")
 
 
 def _skip() -> None:
