@@ -25,6 +25,7 @@ from stepscope.model.trace import Trace
 from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, HealthLine, abstention_lines, by_severity, trace_lines, trigger_lines
 from stepscope.reports.ranks.job_lines import job_lines
+from stepscope.reports.ranks.lone_lines import lone_lines
 from stepscope.reports.ranks.question import Question, RankResult
 from stepscope.reports.ranks.table_parts import TableParts
 from stepscope.reports.ranks.tasks import Ranks, RankTask, memory_of
@@ -74,7 +75,9 @@ def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
     if not lines:
         raise UnusableInputError(failed[0].message, hint=failed[0].effect)
     merged = Abstention.merged(abstentions, len(lines))
-    lines_of_health = by_severity([*failed, *job_lines(job), *trace_lines(trace.notes, health, programs)])
+    lines_of_health = by_severity(
+        [*failed, *job_lines(job), *lone_lines(trace), *trace_lines(trace.notes, health, programs)]
+    )
     return Report(
         sources={rank: trace.recordings[rank] for rank in lines},
         health=(*trigger_lines(trace.recordings), *lines_of_health, *abstention_lines(merged)),

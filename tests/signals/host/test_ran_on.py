@@ -32,13 +32,16 @@ def test_libraries_of_processors_tell() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["aten::cudnn_convolution", "aten::miopen_batch_norm", "aten::_flash_attention_forward"]
+    "name",
+    ["aten::cudnn_convolution", "aten::miopen_batch_norm", "aten::_flash_attention_forward", "aten::record_stream"],
 )
 def test_libraries_of_devices_tell(name: str) -> None:
     assert ran((name, 900), ("aten::mkldnn_convolution", 5)).where == "device"
 
 
-@pytest.mark.parametrize("name", ["aten::cudnn_is_acceptable", "pass.post_grad_passes.move_constructors_to_cuda"])
+@pytest.mark.parametrize(
+    "name", ["aten::cudnn_is_acceptable", "aten::pin_memory", "pass.post_grad_passes.move_constructors_to_cuda"]
+)
 def test_what_asks_for_a_device_or_is_named_after_one_tells_nothing(name: str) -> None:
     assert ran((name, 900)).where == "unknown"
 

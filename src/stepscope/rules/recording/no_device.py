@@ -126,8 +126,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         )
     elif kind == "device":
         seen = said(
-            "Work was given to a device ({mark}), but neither launches nor kernels are recorded: the "
-            "device's activity was not asked for, and what the device did is missing.",
+            "Work was given to a device ({mark}), but neither launches nor kernels are recorded, as where the "
+            "device's activity is not asked for: what the device did is missing.",
             mark=mark,
         )
     else:

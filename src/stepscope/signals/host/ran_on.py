@@ -19,11 +19,11 @@ from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
 
 #: Operators of libraries that only run on a processor, and of those that only run on a device. FBGEMM's own operators
-#: (`fbgemm::`) are for both.
+#: (`fbgemm::`) are for both; `record_stream` marks a tensor as used on a device's stream, and no other tensor has it.
 _OF_CPU: Final = re.compile(r"mkldnn|onednn|nnpack|^aten::fbgemm_|_for_cpu\b|::_?mkl_|^quantized::", re.IGNORECASE)
 _OF_DEVICE: Final = re.compile(
     r"cudnn|miopen|cublas|_cuda\b|::_?flash_attention_(forward|backward)|::_efficient_attention|_thnn_fused_"
-    r"|^nccl:|^xformers_flash::|::_cslt|::_grouped_mm|npu_",
+    r"|^nccl:|^xformers_flash::|::_cslt|::_grouped_mm|npu_|^aten::record_stream$",
     re.IGNORECASE,
 )
 #: What only asks whether a library would take a tensor runs for those on the host, too; passes of a compiler are named
