@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fusion_support import sequences
@@ -9,9 +11,10 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind
 from stepscope.model.program import Program as Told
 from stepscope.signals import Signals
-from stepscope.signals.kernels import npu_fusions
+from stepscope.signals.kernels import npu_dropouts, npu_experts, npu_fusions
 from stepscope.signals.kernels.fusions import Fusion
 from stepscope.signals.shared import program as shared_program
+from stepscope.signals.shared.idleness import waiting_for_host_share
 from stepscope.signals.signal import Signal
 
 X, WEIGHT, VECTOR, HALF = (4096, 1024), (1024, 1024), (1024,), (4096, 512)
@@ -31,6 +34,22 @@ KINDS = {
 
 
 SCORES = (4096, 64)
+WANTED = {
+    one.name.rpartition(".")[2]: one
+    for one in (
+        npu_fusions.masked_softmaxes, npu_fusions.silu_gates, npu_fusions.gelu_gates, npu_fusions.routings,
+        npu_fusions.added_norms, npu_fusions.added_biases, npu_fusions.rearrangements, npu_dropouts.dropouts,
+        npu_dropouts.dropped_softmaxes, npu_experts.expert_loops,
+    )
+}  # fmt: skip
+
+
+def given(**shares: float) -> dict[object, object]:
+    """Signals of a job on an NPU with sequences that cost these shares of the step, and of all others none."""
+    found: dict[object, object] = {}
+    for name, wanted in WANTED.items():
+        found |= sequences(wanted, shares.get(name, 0.0), "npu")
+    return found
 
 
 def recorded(calls: tuple[tuple[object, ...], ...], reader: str = "ascend") -> Signals:
@@ -97,10 +116,8 @@ def test_a_sampler_is_no_router_and_a_bias_no_mask() -> None:
 def test_what_has_no_backward_pass_is_no_advice_for_training() -> None:
     kinds: tuple[tuple[Kind, int], ...] = (("training", 0), ("unknown", 0), ("inference", 1))
     for kind, count in kinds:
-        given = sequences(npu_fusions.added_norms, 0.2, "npu")
-        for other in ("masked_softmaxes", "silu_gates", "gelu_gates", "routings", "added_biases", "rearrangements"):
-            given |= sequences(getattr(npu_fusions, other), 0.0, "npu")
-        assert len(drafts("ASC016", {**given, shared_program.program: Told(kind)})) == count
+        signals = {**given(added_norms=0.2), shared_program.program: Told(kind)}
+        assert len(drafts("ASC016", signals)) == count
 
 
 def test_what_attention_is_made_of_is_left_to_attention() -> None:
@@ -111,13 +128,31 @@ def test_what_attention_is_made_of_is_left_to_attention() -> None:
 
 
 def test_it_names_the_operator_of_each_kind_that_costs_enough() -> None:
-    given = sequences(npu_fusions.masked_softmaxes, 0.2, "npu") | sequences(npu_fusions.silu_gates, 0.01, "npu")
-    for other in ("gelu_gates", "routings", "added_norms", "added_biases", "rearrangements"):
-        given |= sequences(getattr(npu_fusions, other), 0.0099, "npu")
-    first, second = drafts("ASC016", given)
+    shares = {**dict.fromkeys(WANTED, 0.0099), "masked_softmaxes": 0.2, "silu_gates": 0.01}
+    first, second = drafts("ASC016", given(**shares))
     assert "npu_scaled_masked_softmax" in first.actions[0].after
     assert "npu_swiglu" in second.actions[0].after
     assert first.key != second.key
+
+
+@pytest.mark.parametrize(
+    ("name", "operator"),
+    [("dropouts", "F.dropout"), ("dropped_softmaxes", "npu_dropout_with_add_softmax"),
+     ("expert_loops", "npu_grouped_matmul")],
+)  # fmt: skip
+def test_dropout_and_experts_have_operators_too(name: str, operator: str) -> None:
+    (draft,) = drafts("ASC016", given(**{name: 0.2}))
+    assert operator in draft.actions[0].after
+
+
+def test_experts_that_only_cost_the_host_are_shown_where_the_device_waits_for_it() -> None:
+    loop = replace(sequences(npu_experts.expert_loops, 0.2)[npu_experts.expert_loops], after_ns=6_000,  # type: ignore[type-var]
+                   host_ns=8_000, host_after_ns=2_000)  # fmt: skip
+    for waits, count in ((0.05, 1), (0.049, 0)):
+        signals = {**given(), npu_experts.expert_loops: loop, waiting_for_host_share: waits}
+        found = drafts("ASC016", signals)
+        assert len(found) == count
+        assert all(one.most_ns == 2_000 and "for all experts" in one.summary for one in found)
 
 
 def test_other_devices_have_other_operators() -> None:

@@ -20,6 +20,7 @@ from stepscope.signals.shared.roles import ROLE_NAMES
 _MOST: Final = 9
 #: Share of the step in which the device waits for the host, from which on the host's time is worth a word.
 _LIMITING: Final = 0.05
+ONE: Final = said("one operator")
 #: What all of them are held against.
 MIN_SHARE: Final = Threshold(
     "min_share",
@@ -30,7 +31,8 @@ MIN_SHARE: Final = Threshold(
 
 
 def fused(
-    s: Signals, limits: Limits, wanted: Signal[Fusion], words: tuple[str, str], actions: Sequence[Action]
+    s: Signals, limits: Limits, wanted: Signal[Fusion], words: tuple[str, str], actions: Sequence[Action],
+    instead: str = ONE,
 ) -> Iterator[Draft]:  # fmt: skip
     """Say what fusing sequences would save, if it is enough.
 
@@ -40,6 +42,7 @@ def fused(
         wanted: The sequences.
         words: Title, and what a sequence is called in the middle of a sentence.
         actions: What to do.
+        instead: What would do the same.
     """
     found = s(wanted)
     if not found.count or found.share < limits["min_share"]:
@@ -52,6 +55,8 @@ def fused(
     # A host that the device never waits for waits on a full queue, so that its calls look longer than they are.
     limiting = s.maybe(waiting_for_host_share)
     shorter = found.host_ns > found.host_after_ns and (limiting is None or limiting >= _LIMITING)
+    if not shorter and found.before_ns == found.after_ns:
+        return
     times = (
         said("{before} of the device's time and {host} of the host's", before=before, host=host) if shorter else before
     )
@@ -59,9 +64,9 @@ def fused(
         title=words[0],
         summary=said(
             "{often}, {words} runs as {number} operations one after another ({parts}): they take {times} "
-            "per step where one operator would take about {after}{shorter}.",
+            "per step where {instead} would take about {after}{shorter}.",
             often=often(found.count / steps).capitalize(), words=words[1], number=number, parts=parts(found),
-            times=times, after=after, shorter=said(" and {left}", left=left) if shorter else "",
+            times=times, instead=instead, after=after, shorter=said(" and {left}", left=left) if shorter else "",
         ),
         actions=tuple(actions),
         change=found.change,

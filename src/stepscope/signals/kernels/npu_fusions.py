@@ -44,43 +44,45 @@ _Check = Callable[[Signals, Operations, Ranges], NDArray[np.bool_]]
 @signal()
 def masked_softmaxes(s: Signals) -> Fusion:
     """Scores that are scaled, masked and put through a softmax by an operation each, outside of attention."""
-    return _found(s, _MASKED, lambda _, w, r: w.alike(r.first, r.anchor))
+    return sequences_of(s, _MASKED, lambda _, w, r: w.alike(r.first, r.anchor))
 
 
 @signal()
 def silu_gates(s: Signals) -> Fusion:
     """SiLU of one half times the other half."""
-    return _found(s, _GATED, lambda s, w, r: _named(s, w, r.anchor, _SILU) & w.alike(r.anchor, r.last))
+    return sequences_of(s, _GATED, lambda s, w, r: named_at(s, w, r.anchor, _SILU) & w.alike(r.anchor, r.last))
 
 
 @signal()
 def gelu_gates(s: Signals) -> Fusion:
     """GELU of one half times the other half."""
-    return _found(s, _GATED, lambda s, w, r: _named(s, w, r.anchor, _GELU) & w.alike(r.anchor, r.last))
+    return sequences_of(s, _GATED, lambda s, w, r: named_at(s, w, r.anchor, _GELU) & w.alike(r.anchor, r.last))
 
 
 @signal()
 def routings(s: Signals) -> Fusion:
     """The softmax of a router, and the choice of the experts with the largest weights."""
-    return _found(s, _ROUTED, lambda s, w, r: _named(s, w, r.last, _TOP_K) & _among_experts(s, w, r))
+    return sequences_of(s, _ROUTED, lambda s, w, r: named_at(s, w, r.last, _TOP_K) & _among_experts(s, w, r))
 
 
 @signal()
 def added_norms(s: Signals) -> Fusion:
     """A residual that is added, and the RMS normalisation of the sum."""
-    return _found(s, _ADDED, lambda s, w, r: _named(s, w, r.last, _NORM) & w.alike(r.anchor, r.last))
+    return sequences_of(s, _ADDED, lambda s, w, r: named_at(s, w, r.last, _NORM) & w.alike(r.anchor, r.last))
 
 
 @signal()
 def added_biases(s: Signals) -> Fusion:
     """A GEMM, and the addition of a vector to each row of its result."""
-    return _found(s, _BIASED, lambda _, w, r: _adds_a_vector(w, r))
+    return sequences_of(s, _BIASED, lambda _, w, r: _adds_a_vector(w, r))
 
 
 @signal()
 def rearrangements(s: Signals) -> Fusion:
     """A tensor whose elements are put into another order twice, one after the other."""
-    return _found(s, _TWICE, lambda s, w, r: _moves(s, w, r.first) & _moves(s, w, r.last) & w.alike(r.first, r.last))
+    return sequences_of(
+        s, _TWICE, lambda s, w, r: _moves(s, w, r.first) & _moves(s, w, r.last) & w.alike(r.first, r.last)
+    )
 
 
 def _moves(s: Signals, w: Operations, at: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -91,7 +93,7 @@ def _moves(s: Signals, w: Operations, at: NDArray[np.int64]) -> NDArray[np.bool_
     return found
 
 
-def _found(s: Signals, pattern: str, check: _Check) -> Fusion:
+def sequences_of(s: Signals, pattern: str, check: _Check) -> Fusion:
     """The sequences of a pattern that nothing else fuses."""
     if s(platform) != "npu":
         raise MissingInputError("the devices of the recording have no such operators", hint="nothing is missing")
@@ -107,7 +109,7 @@ def _found(s: Signals, pattern: str, check: _Check) -> Fusion:
     return longest_kept(s, found.where(check(s, w, found)) if found.first.size else found)
 
 
-def _named(s: Signals, w: Operations, at: NDArray[np.int64], pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+def named_at(s: Signals, w: Operations, at: NDArray[np.int64], pattern: re.Pattern[str]) -> NDArray[np.bool_]:
     """Whether the operator of each operation, or its kernel where that is not known, has such a name."""
     spans, names = Spans(s.trace), s.trace.once(names_by_id)
     ids = np.full(at.size, -1, np.int64)

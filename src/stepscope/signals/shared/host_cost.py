@@ -88,8 +88,8 @@ def _parts(trace: Trace) -> NDArray[np.bool_]:
     return named(trace, _PARTS.match)
 
 
-def one_call(s: Signals, found: Ranges) -> Change:
-    """Divide the host time of each sequence by the number of its operations.
+def one_call(s: Signals, found: Ranges, fewer: NDArray[np.int64] | None = None) -> Change:
+    """Divide the host time of each sequence by the number of its operations, or by `fewer` (int64[n]) if given.
 
     That is the time from the first call to the end of the last, with the interpreter's time between them; where other
     work interleaves, that of the calls only.
@@ -115,13 +115,14 @@ def one_call(s: Signals, found: Ranges) -> Change:
     foreign[of[~np.isin(track, _interleaved(s.trace))]] = True
     whole = ~foreign & (stop - start <= 3 * busy + _BETWEEN_NS * lengths) & (stop > start)
     parts, stretches = [], []
-    for length in np.unique(lengths).tolist():
-        mine = whole & (lengths == length)
+    by = lengths if fewer is None else fewer
+    for one in np.unique(by).tolist():
+        mine = whole & (by == one)
         if mine.any():
-            stretches.append(Stretches(start[mine], stop[mine], 1 / length))
-        others = calls[~whole[of] & (lengths[of] == length)]
+            stretches.append(Stretches(start[mine], stop[mine], 1 / one))
+        others = calls[~whole[of] & (by[of] == one)]
         if others.size:
-            parts.append(Scaled(np.unique(others), 1 / length))
+            parts.append(Scaled(np.unique(others), 1 / one))
     return Change(host=tuple(parts), time=tuple(stretches))
 
 
