@@ -26,8 +26,8 @@ from stepscope.signals.signal import Signals, signal
 _CHOICE: Final = re.compile(r"top_?k|moe_?gating", re.IGNORECASE)
 #: The next attention ends a layer's experts. A router's own softmax comes before any of them.
 _ENDS: Final = frozenset("FST" + BOUNDARY)
-#: So many multiplications by weights of one shape, of so many different numbers of tokens: parts that a tensor is cut into
-#: have one length, and the last another.
+#: So many multiplications by weights of one shape, of so many different numbers of tokens: the parts of a tensor have
+#: one length, and the last another.
 _EXPERTS: Final = 4
 _LOADS: Final = 3
 #: Order and shapes tell it, and not which tensors the multiplications read.
