@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from counted_support import given
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ascend import ascend
+from stepscope.signals.kernels.inspected import inspected
 
 
 def test_operands_that_come_from_memory() -> None:
@@ -27,6 +30,15 @@ def test_operands_that_come_from_memory() -> None:
 )
 def test_what_is_read_once_or_little_is_left_alone(given_: dict[object, object]) -> None:
     assert drafts("KRN022", given_) == []
+
+
+@pytest.mark.parametrize(("attained", "count"), [(0.499, 1), (0.5, 0), (None, 0)])
+def test_hits_alone_count_where_arithmetic_is_far_below_the_peak(attained: float | None, count: int) -> None:
+    signals = given(npu=True, l2_hit_rate=0.3)
+    [one] = signals[inspected]  # type: ignore[misc]
+    found = drafts("KRN022", {**signals, inspected: (replace(one, attained=attained),)})
+    assert len(found) == count
+    assert all("49.9 %" in figures(draft.summary) for draft in found)
 
 
 def test_without_counters_the_rule_abstains() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,18 +16,15 @@ from stepscope.model.events.costs import Costs
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.kernel_names import OP_CLASSES, classify
 from stepscope.model.kernel_names.parse import parse
-from stepscope.signals.shared.job import per_step, step_share
+from stepscope.signals.kernels.counter_names import METRICS, counted
+from stepscope.signals.shared.job import device, per_step, step_share
 from stepscope.signals.signal import Signals, signal
 
-#: What the cores of NPUs count, by the name that it has for all tools.
-_NPU: Final = {
-    "aiv_vec_bankgroup_cflt_ratio": "bank_conflicts", "aiv_vec_bank_cflt_ratio": "bank_conflicts",
-    "vec_bankgroup_cflt_ratio": "bank_conflicts", "vec_bank_cflt_ratio": "bank_conflicts",
-    "l2_hit_rate": "l2_hit_rate", "aic_mte2_ratio": "loading", "aiv_mte2_ratio": "loading", "mte2_ratio": "loading",
-}  # fmt: skip
 _NPU_TOOL: Final = "msprof op"
+#: Ascend numbers the kernels of a graph: MatMul12 is a MatMul.
+_NUMBER: Final = re.compile(r"_?\d+$")
 _METRICS_SQL: Final = f"""
-SELECT event, metric, value FROM kernel_metrics WHERE metric IN ({", ".join(f"'{name}'" for name in _NPU)})
+SELECT event, metric, value FROM kernel_metrics WHERE metric IN ({", ".join(f"'{name}'" for name in METRICS)})
     AND isfinite(value) AND event IN (SELECT event FROM kernels) ORDER BY event
 """
 _COUNTED_SQL: Final = "SELECT count(*) FROM kernel_counters"
@@ -48,6 +46,8 @@ class Inspected:
         share: The same as a share of the steps.
         intensity: FLOPs per byte moved; None if not known.
         values: Counters by name; of several launches the means, weighted by time.
+        dtype: Type of the operands, as in `stepscope.model.dtypes`; empty if not known, or if there are several.
+        attained: Part of the device's peak for that type that its arithmetic reaches; None if not known.
     """
 
     name: str
@@ -58,6 +58,8 @@ class Inspected:
     share: float
     intensity: float | None
     values: Mapping[str, float]
+    dtype: str = ""
+    attained: float | None = None
 
     @property
     def short(self) -> str:
@@ -89,10 +91,11 @@ def _of_tools(s: Signals) -> list[Inspected]:
     at = np.flatnonzero(work.are("compute"))
     bases = {one: parse(names[one]).base or names[one] for one in np.unique(work.name[at]).tolist()}
     found = []
-    for base, counted in values.items():
+    for base, told in values.items():
         own = at[np.isin(work.name[at], [one for one, name in bases.items() if _is(base, name, tools[base])])]
         if own.size:
-            found.append(_inspected(s, own, tools[base], counted))
+            known = {**counted(told), **told} if tools[base] == _NPU_TOOL else told
+            found.append(_inspected(s, own, tools[base], known))
     return found
 
 
@@ -109,18 +112,18 @@ def _of_cores(s: Signals) -> list[Inspected]:
     position = work.rows(s.trace, rows["event"])
     kept = work.are("compute")[position]
     position, metric, value = position[kept], rows["metric"][kept].astype(str), rows["value"][kept].astype(np.float64)
-    found = []
-    for name_id in np.unique(work.name[position]).tolist():
-        mine = work.name[position] == name_id
+    found, names = [], s.trace.once(names_by_id)
+    kinds = {one: _NUMBER.sub("", names[one]) for one in np.unique(work.name[position]).tolist()}
+    for kind in sorted(set(kinds.values())):
+        mine = np.isin(work.name[position], [one for one, name in kinds.items() if name == kind])
         own = np.unique(position[mine])
         weights = np.maximum(work.dur[position[mine]], 1)
-        counted: dict[str, float] = {}
-        for name in np.unique(metric[mine]).tolist():
-            these = metric[mine] == name
-            mean = float(np.average(value[mine][these], weights=weights[these]))
-            key = _NPU[name]
-            counted[key] = counted.get(key, 0.0) + mean if key == "bank_conflicts" else max(counted.get(key, 0.0), mean)
-        found.append(_inspected(s, own, "counters", counted))
+        values = {
+            name: float(np.average(value[mine][these], weights=weights[these]))
+            for name in np.unique(metric[mine]).tolist()
+            if (these := metric[mine] == name).any()
+        }
+        found.append(_inspected(s, own, "counters", counted(values)))
     return found
 
 
@@ -130,7 +133,13 @@ def _inspected(s: Signals, at: NDArray[Any], tool: str, values: Mapping[str, flo
     total = int(work.dur[at].sum())
     flops, moved = costs.flops[at], costs.bytes[at]
     known = bool(((flops > 0) & (moved > 0)).all())
+    types = np.unique(costs.dtype[at])
+    dtype = costs.types[types[0]] if types.size == 1 else ""
+    of = s.maybe(device) if known and dtype else None
+    peak = of.peak(dtype) if of is not None else None
+    attained = float(flops.sum()) * 1e9 / max(total, 1) / peak if peak else None
     return Inspected(
         names[int(work.name[at[0]])], tool, OP_CLASSES[work.op_class[at[0]]], work.event[at], per_step(s, total),
-        step_share(s, total), float(flops.sum() / moved.sum()) if known else None, values,
+        step_share(s, total), float(flops.sum() / moved.sum()) if known else None, values, dtype,
+        attained,
     )  # fmt: skip
