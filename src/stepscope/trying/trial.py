@@ -15,6 +15,7 @@ from stepscope.language import said
 from stepscope.trying.candidates import RemedyCandidate, candidates
 from stepscope.trying.failures import CUT
 from stepscope.trying.options import TrialOptions
+from stepscope.trying.phrases import not_held, pair_of, step_of, to_try
 from stepscope.trying.plan import LOOKS, RunPlan, planned
 from stepscope.trying.prices import shares
 from stepscope.trying.recorded import recorded_run
@@ -24,7 +25,6 @@ from stepscope.trying.result import Tried, TriedRemedy
 from stepscope.trying.runs import RunResult, Workplace, about_files
 from stepscope.trying.seen import Seen
 from stepscope.trying.state import TrialState
-from stepscope.trying.telling import not_held, pair_of, step_of, to_try
 from stepscope.trying.timing import TURN_STEPS, HowLong, can_take_turns, paired_runs, timed_run
 from stepscope.trying.verdicts import LEAST, MeasuredSaving, measured
 from stepscope.trying.writing import ToWrite, to_write
