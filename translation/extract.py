@@ -19,6 +19,7 @@ Extracted = tuple[int, str | None, str | tuple[str, ...], list[str]]
 SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "said": ((0,), ()),
     "pattern": ((0,), ()),
+    "noted": ((0,), ()),
     "Action": ((0,), ("text",)),
     "Draft": ((0, 1), ("title", "summary")),
     "Threshold": ((2, 3), ("unit", "why")),

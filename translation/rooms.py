@@ -32,7 +32,7 @@ ROOMS: Final = {
 #: Rooms of which every text is translated; those that are not are being worked on.
 DONE: Final[tuple[str, ...]] = (
     "rules", "signals", "model", "readers", "ingest", "reports", "cli", "guide", "tables", "comparison", "doctor",
-    "web", "planning", "trying", "analyses",
+    "web", "planning", "trying", "analyses", "record",
 )  # fmt: skip
 
 

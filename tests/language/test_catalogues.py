@@ -32,6 +32,7 @@ _OTHERWISE = {
     "1f1b, interleaved, gpipe, zero-bubble or dualpipe.",
     "Only some of overall, operators, modules, communication, memory, kernels and api, with commas between.",
     "none, optimizer, or weights and optimizer.",
+    "finding steps took {share:.2f} % of the run",
     "choose from 1f1b, interleaved, gpipe, zero-bubble and dualpipe",
 }
 

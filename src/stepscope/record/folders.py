@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.triggers.request import REASON, WATCHED
 
@@ -33,10 +34,11 @@ def recording_folder(given: Path | None, *, watched: bool = False) -> Iterator[t
     folder = (given or Path(time.strftime("stepscope-%Y%m%d-%H%M%S"))).absolute()
     reports = folder / REPORTS / f"{socket.gethostname().split('.')[0] or 'host'}_{os.getpid()}"
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file", hint="give --output a folder")
+        raise UserError(said("{folder} is a file", folder=folder), hint="give --output a folder")
     if folder.is_dir() and any(not _is_ours(one, watched) for one in folder.iterdir()):
         raise UserError(
-            f"{folder} is not empty", hint="give --output a folder of its own, so that nothing else is analysed"
+            said("{folder} is not empty", folder=folder),
+            hint="give --output a folder of its own, so that nothing else is analysed",
         )
     made = not folder.exists()
     try:
@@ -44,7 +46,8 @@ def recording_folder(given: Path | None, *, watched: bool = False) -> Iterator[t
         (reports / "written").touch()
     except OSError as error:
         raise UserError(
-            f"{folder} can't be written ({error.strerror})", hint="give --output a folder that can be"
+            said("{folder} can't be written ({strerror})", folder=folder, strerror=error.strerror),
+            hint="give --output a folder that can be",
         ) from error
     try:
         yield folder, reports

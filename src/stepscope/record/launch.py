@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.settings import VARIABLE, RecordSettings
 from stepscope.record.signals import SignalsToProgram
@@ -57,7 +58,7 @@ def run(
             )
         except OSError as error:
             raise UserError(
-                f"{command[0]} can't be started ({error.strerror})",
+                said("{program} can't be started ({strerror})", program=command[0], strerror=error.strerror),
                 hint=_hint(command[0]),
             ) from error
         if started is not None:
@@ -68,5 +69,7 @@ def run(
 
 def _hint(program: str) -> str:
     if program.endswith(".py"):
-        return f"give the program as you would start it: python {program}"
-    return "give a program after --, as you would start it" if shutil.which(program) is None else "see whether it runs"
+        return said("give the program as you would start it: python {program}", program=program)
+    if shutil.which(program) is None:
+        return said("give a program after --, as you would start it")
+    return said("see whether it runs")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.job.windows import MOST
 from stepscope.record.settings import RecordSettings
@@ -45,7 +46,9 @@ def profiled(program: Sequence[str], settings: RecordSettings, options: Sequence
         )
     for one in options:
         if not one.startswith("--"):
-            raise UserError(f"--nsys-option {one} is no option of nsys", hint="give --nsys-option=--name=value")
+            raise UserError(
+                said("--nsys-option {one} is no option of nsys", one=one), hint="give --nsys-option=--name=value"
+            )
     given = {one.split("=", 1)[0] for one in options}
     several = bool(settings.every or settings.requests or settings.slow)
     ours = [
@@ -64,15 +67,16 @@ def export(folder: Path) -> list[str]:
     Returns:
         What went wrong, a sentence each, without a full stop.
     """
-    problems = []
+    problems: list[str] = []
     reports = sorted(folder.glob("*.nsys-rep"))
     if not reports:
-        problems.append("nsys wrote no report: the recorded steps were not reached, or nsys was stopped")
+        problems.append(said("nsys wrote no report: the recorded steps were not reached, or nsys was stopped"))
     for report in reports:
         target = report.with_suffix(".sqlite")
         command = ["nsys", "export", "--type=sqlite", "--include-json=true", "--force-overwrite=true"]
         done = subprocess.run([*command, f"--output={target}", str(report)], capture_output=True, text=True)
         if done.returncode != 0 or not target.is_file():
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines() or ["nothing"]
-            problems.append(f"{report} was not exported: nsys says {said[-1][:200]!r}")
+            lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+            says = repr(lines[-1][:200]) if lines else said("nothing")
+            problems.append(said("{report} was not exported: nsys says {says}", report=report, says=says))
     return problems

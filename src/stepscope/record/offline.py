@@ -15,6 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 
 #: What torch_npu's profiler writes: the ending of its folder's name, and a folder in it, which a renamed one has, too.
@@ -76,7 +77,8 @@ def parse(folder: Path, processes: int, export: Sequence[str] | None = None, *, 
     found = raw_recordings(folder) if folder.is_dir() else []
     if not found:
         raise UserError(
-            f"{folder} holds no recording of an NPU", hint="give a folder with *_ascend_pt or PROF_* in it, or one"
+            said("{folder} holds no recording of an NPU", folder=folder),
+            hint="give a folder with *_ascend_pt or PROF_* in it, or one",
         )
     before = () if again else tuple(one for one in found if _is_parsed(one))
     todo = [one for one in found if one not in before]
@@ -108,7 +110,7 @@ def _need_parsers(recordings: Iterable[Path], export: Sequence[str] | None) -> N
             )
         if not _is_recording(one) and shutil.which("msprof") is None:
             raise UserError(
-                f"msprof is not on the PATH, which parses {one.name}",
+                said("msprof is not on the PATH, which parses {name}", name=one.name),
                 hint="run this where CANN is installed, after its set_env.sh",
             )
         if _is_recording(one) and export and "export_type" not in signature(_analyse()).parameters:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from stepscope.language import listing, said
 from stepscope.model.amounts import duration, plural
+from stepscope.trying.reasons import verdict_word
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.runs import RunResult
-from stepscope.trying.verdicts import MeasuredSaving, verdict_word
+from stepscope.trying.verdicts import MeasuredSaving
 
 
 def to_try(remedies: Sequence[OutsideRemedy]) -> str:

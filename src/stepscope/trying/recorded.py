@@ -18,6 +18,7 @@ from stepscope.model.trace import Trace
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.machine.sampler import MachineSampler
 from stepscope.record.outcome import reports_in
+from stepscope.record.retold import retold
 from stepscope.record.settings import VARIABLE, RecordSettings
 from stepscope.trying.exchange import host_exchange
 from stepscope.trying.failures import reason_of
@@ -117,7 +118,7 @@ def recorded_run(workplace: Workplace, settings: TrialSettings, limit_s: float) 
     reports = reports_in(run.reports)
     if not any(one.files for one in reports):
         notes = [note for one in reports for note in one.notes]
-        reason = notes[0] if notes else reason_of(run.output(), status, 0, limit_s if hung else None)
+        reason = retold(notes[0]) if notes else reason_of(run.output(), status, 0, limit_s if hung else None)
         return RecordedRun(why=reason, seconds=seconds)
     try:
         found = _looked_at(folder)

@@ -18,6 +18,7 @@ from stepscope.trying.options import TrialOptions
 from stepscope.trying.phrases import not_held, pair_of, step_of, to_try
 from stepscope.trying.plan import LOOKS, RunPlan, planned
 from stepscope.trying.prices import shares
+from stepscope.trying.reasons import LEAST
 from stepscope.trying.recorded import recorded_run
 from stepscope.trying.registry import all_remedies
 from stepscope.trying.remedy import OutsideRemedy
@@ -26,7 +27,7 @@ from stepscope.trying.runs import RunResult, Workplace, about_files
 from stepscope.trying.seen import Seen
 from stepscope.trying.state import TrialState
 from stepscope.trying.timing import TURN_STEPS, HowLong, can_take_turns, paired_runs, timed_run
-from stepscope.trying.verdicts import LEAST, MeasuredSaving, measured
+from stepscope.trying.verdicts import MeasuredSaving, measured
 from stepscope.trying.writing import ToWrite, to_write
 
 #: Seconds that a run may take at least, and how many times as long as the first; compilers may need long.

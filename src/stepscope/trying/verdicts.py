@@ -6,31 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist, fmean
-from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE
 from stepscope.comparison.noise.student import quantile
-from stepscope.language import Said, listing, pattern, said
-from stepscope.model.amounts import percent, plural
+from stepscope.language import listing, said
 from stepscope.trying.failures import CUT
 from stepscope.trying.numbers import NumbersVerdict, compared
+from stepscope.trying.reasons import LEAST, Verdict, verdict_of
 from stepscope.trying.remedy import OutsideRemedy
 from stepscope.trying.runs import RunResult
-
-Verdict = Literal["helps", "no gain", "slower", "failed", "changes numbers"]
-
-_WORDS: Final = {
-    "helps": said("helps"), "no gain": said("no gain"), "slower": said("slower"), "failed": said("failed"),
-    "changes numbers": said("changes numbers"),
-}  # fmt: skip
-
-#: Differences below this share of the step are none, however sure they seem: runs of one program differ by as much.
-LEAST: Final = 0.02
-#: Pairs of runs from which something is sure: of two, how far they are apart tells next to nothing of the spread.
-_FEWEST_RUNS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +105,11 @@ def measured(
     # No remedy saves more than the step.
     low, high = middle - half, max(middle, min(middle + half, float(before.mean())))
     numbers = compared([*base, *unchanged], good, [one.numbers for one in remedies])
-    verdict, why = _verdict(middle, low, high, float(before.mean()), numbers, remedies, len(pairs))
+    verdict, why = verdict_of(middle, low, high, float(before.mean()), numbers, remedies, len(pairs))
     return MeasuredSaving(
         round(middle), round(low), round(high), round(float(before.mean())),
         round(float(after.mean())), verdict, why, numbers, len(pairs),
     )  # fmt: skip
-
-
-def verdict_word(verdict: Verdict) -> Said:
-    """A verdict in words that other languages have, too."""
-    return _WORDS[verdict]
 
 
 def _half_width(apart: NDArray[np.float64], assumed: float) -> float:
@@ -136,76 +118,6 @@ def _half_width(apart: NDArray[np.float64], assumed: float) -> float:
     if apart.size < 2:
         return NormalDist().inv_cdf(chance) * assumed * sqrt(2)
     return quantile(chance, apart.size - 1) * float(apart.std(ddof=1)) / sqrt(apart.size)
-
-
-def _verdict(
-    middle: float,
-    low: float,
-    high: float,
-    base: float,
-    numbers: NumbersVerdict,
-    remedies: Sequence[OutsideRemedy],
-    runs: int,
-) -> tuple[Verdict, str]:
-    share, least, most = percent(abs(middle) / base), percent(low / base), percent(high / base)
-    shown = pattern("saves {share} of the step (between {least} and {most})")
-    if middle < 0:
-        shown = pattern("takes {share} more (between {least} and {most})")
-    saving = said(shown, share=share, least=least, most=most)
-    exact = all(one.numbers == "exact" for one in remedies)
-    if numbers.same is False:
-        changes = listing(dict.fromkeys(said(one.changes) for one in remedies if one.changes != "nothing"), "; ")
-        apart = _apart(numbers)
-        if changes:
-            apart = said("{apart}: {changes}", apart=apart, changes=changes)
-        return "changes numbers", said("{apart}; it {saving}", apart=apart, saving=saving)
-    if numbers.same is None and not exact:
-        lack = said("no loss was seen")
-        if numbers.noise:
-            lack = said("runs of the unchanged program differ too much from each other")
-        unsure = said("{lack}, so nothing shows that its numbers stay the same; it {saving}", lack=lack, saving=saving)
-        return "changes numbers", unsure
-    known = _kept(numbers) if numbers.same else said("it changes no arithmetic, and no loss was seen")
-    sure = said("{saving}; {known}", saving=saving, known=known)
-    if low > 0 and middle >= LEAST * base and runs >= _FEWEST_RUNS:
-        return "helps", sure
-    if high < 0 and middle <= -LEAST * base and runs >= _FEWEST_RUNS:
-        return "slower", sure
-    few = said(", after {pairs}", pairs=plural(runs, "pair")) if runs < _FEWEST_RUNS else ""
-    return "no gain", said(
-        "{saving}, which is no sure gain of {least} or more{few}; {known}",
-        saving=saving, least=percent(LEAST), few=few, known=known,
-    )  # fmt: skip
-
-
-def _held(numbers: NumbersVerdict) -> tuple[tuple[str, float | None, float], ...]:
-    return (
-        (said("losses"), numbers.loss, numbers.loss_tolerance),
-        (said("gradient norms"), numbers.norm, numbers.norm_tolerance),
-        (said("results"), numbers.output, numbers.loss_tolerance),
-    )  # fmt: skip
-
-
-def _apart(numbers: NumbersVerdict) -> str:
-    worst = [(name, apart, most) for name, apart, most in _held(numbers) if apart is not None and apart > most]
-    return listing(
-        (
-            said(
-                "{name} differ by {apart}, more than {most}", name=name, apart=percent(apart, 2), most=percent(most, 2)
-            )
-            for name, apart, most in worst
-        ),
-        " and ",
-    )
-
-
-def _kept(numbers: NumbersVerdict) -> str:
-    known = [
-        said("{name} within {most}", name=name, most=percent(most, 2))
-        for name, apart, most in _held(numbers)
-        if apart is not None
-    ]
-    return listing(known, " and ") or said("no numbers to compare")
 
 
 def _mean(runs: Sequence[RunResult]) -> float:

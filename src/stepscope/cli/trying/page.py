@@ -12,8 +12,8 @@ from stepscope.model.amounts import NONE, duration, percent, plural
 from stepscope.reports.blocks import Block, Grid, Heading, Line, Outline, Section
 from stepscope.reports.text import visible
 from stepscope.reports.units import time_scale
+from stepscope.trying.reasons import verdict_word
 from stepscope.trying.result import Tried, TriedRemedy
-from stepscope.trying.verdicts import verdict_word
 
 _TONES: Final[dict[str, str]] = {
     "helps": "plain", "no gain": "info", "slower": "info", "failed": "warning", "changes numbers": "warning",

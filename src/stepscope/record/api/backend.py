@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.api.options import ProfilerAction, ProfilerActivity
 
@@ -68,7 +69,8 @@ class Backend:
             name = "NPU"
         if not hasattr(native, name):
             raise UserError(
-                f"activities: this PyTorch has no {name}", hint="see stepscope.profiler.supported_activities()"
+                said("activities: this PyTorch has no {name}", name=name),
+                hint="see stepscope.profiler.supported_activities()",
             )
         return getattr(native, name)
 
@@ -89,5 +91,5 @@ class Backend:
 
 
 def say(sentence: str) -> None:
-    """Say what a script should know, once per place in it."""
+    """Say what a script should know, once per place in it; in English, by which filters of warnings know it."""
     warnings.warn(f"stepscope: {sentence}.", RecordingWarning, stacklevel=4)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.api.backend import Backend, say
 from stepscope.record.api.config import ExperimentalConfig
@@ -103,7 +104,8 @@ class _KinetoProfile:
             UserError: There is no such metric.
         """
         if metric not in _METRICS:
-            raise UserError(f"export_stacks: there is no metric {metric}", hint=f"give one of {', '.join(_METRICS)}")
+            message = said("export_stacks: there is no metric {metric}", metric=metric)
+            raise UserError(message, hint=said("give one of {names}", names=", ".join(_METRICS)))
         if not self._with_stack:
             say("export_stacks does nothing: the recording has no stacks; give with_stack=True")
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.api.options import ProfilerAction
 
@@ -55,7 +56,15 @@ def schedule(
     made = ProfilerSchedule(wait, warmup, active, repeat, skip_first, skip_first_wait)
     if min(wait, warmup, repeat, skip_first) < 0 or active < 1:
         raise UserError(
-            f"a schedule can't have {wait=}, {warmup=}, {active=}, {repeat=}, {skip_first=}",
+            said(
+                "a schedule can't have wait={wait}, warmup={warmup}, active={active}, repeat={repeat},"
+                " skip_first={skip_first}",
+                wait=wait,
+                warmup=warmup,
+                active=active,
+                repeat=repeat,
+                skip_first=skip_first,
+            ),
             hint="give active=1 or more, and no negative number",
         )
     return made

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stepscope.record.noted import noted
+
 if TYPE_CHECKING:
     from stepscope.record.job.identity import JobProcess
     from stepscope.record.settings import RecordSettings
@@ -37,7 +39,7 @@ class AscendCapture:
     def cancel(self) -> None:
         """Stop it, if it records, without parsing."""
         if self._runs:
-            self.stop("recording failed")
+            self.stop(noted("recording failed"))
 
     def start(self, process: JobProcess, details: dict[str, Any]) -> Path:
         """Start to record; returns the recording's folder, which the profiler names after the process and the time."""
@@ -84,4 +86,7 @@ class AscendCapture:
         """Nothing more; says what is still to be parsed."""
         if not self._partial:
             return ""
-        return f"the recording is not parsed ({self._partial}); run stepscope parse-ascend {self._path}"
+        return noted(
+            "the recording is not parsed ({partial}); run stepscope parse-ascend {path}",
+            partial=self._partial, path=str(self._path),
+        )  # fmt: skip

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.record.job import kineto, unimported
 from stepscope.record.job.journal import Journal
+from stepscope.record.noted import noted
 
 if TYPE_CHECKING:
     from stepscope.record.job.identity import JobProcess
     from stepscope.record.settings import RecordSettings
 
-_NO_STACKS: Final = "Python functions were left out, since the program has a profile function of its own (cProfile)"
+_NO_STACKS: Final = noted(
+    "Python functions were left out, since the program has a profile function of its own (cProfile)"
+)
 
 
 class Capture:
@@ -147,7 +150,7 @@ class Capture:
         with contextlib.suppress(OSError):
             temporary.unlink()
         if not whole:
-            return f"the recording is cut ({reason or _space(final.parent)})"
+            return noted("the recording is cut ({reason})", reason=reason or _space(final.parent))
         return _NO_STACKS if self._stacks_left_out else ""
 
 
@@ -161,8 +164,9 @@ def is_whole(path: Path) -> bool:
 
 def _space(folder: Path) -> str:
     with contextlib.suppress(OSError):
-        return f"{shutil.disk_usage(folder).free >> 20} MiB are free in {folder}"
-    return f"{folder} is gone"
+        free = shutil.disk_usage(folder).free >> 20
+        return noted("{free} MiB are free in {folder}", free=free, folder=str(folder))
+    return noted("{folder} is gone", folder=str(folder))
 
 
 def _has_profile_function() -> bool:

@@ -8,7 +8,12 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, Final
+
+from stepscope.record.noted import noted
+
+#: Why a recording stops with its process.
+ENDED: Final = noted("the program ended")
 
 
 def at_exit(leave: Callable[[], None]) -> None:

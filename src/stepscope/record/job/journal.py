@@ -6,10 +6,14 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from stepscope.record.noted import noted
 
 if TYPE_CHECKING:
     from stepscope.record.job.identity import JobProcess
+
+_KILLED: Final = noted("the program was killed while it was recorded")
 
 
 class Journal:
@@ -32,7 +36,7 @@ class Journal:
         self._open_ns = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[str] | None = path.open("w", encoding="utf-8")
-        head: dict[str, Any] = {"schemaVersion": 1, "stepscope_partial": "the program was killed while it was recorded"}
+        head: dict[str, Any] = {"schemaVersion": 1, "stepscope_partial": _KILLED}
         head["stepscope"] = details
         if process.world_size > 1:
             head["distributedInfo"] = {"rank": process.rank, "world_size": process.world_size}

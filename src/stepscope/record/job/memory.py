@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.record.job.identity import JobProcess
+from stepscope.record.noted import noted
 
 if TYPE_CHECKING:
     from stepscope.record.job.report import ProcessReport
@@ -67,21 +68,21 @@ class MemoryHistory:
             else:
                 sys.modules["torch_npu"]._C._npu_attach_out_of_memory_observer(self._ran_out)
         except Exception as error:  # the program runs whatever happens here
-            self._report().note(f"running out of memory would not be seen ({_first_line(error)})")
+            self._report().note(noted("running out of memory would not be seen ({why})", why=_first_line(error)))
 
     def _record(self) -> None:
         try:
             self._memory._record_memory_history(enabled="all", context="all", stacks="python", max_entries=ENTRIES)
             self._runs = True
         except Exception as error:
-            self._report().note(f"the history of memory is not recorded ({_first_line(error)})")
+            self._report().note(noted("the history of memory is not recorded ({why})", why=_first_line(error)))
 
     def save(self) -> None:
         """Save the history so far, beside the recording of the same steps; says so where there is none."""
         if not self._settings.memory:
             return
         if self._memory is None:
-            self._report().note("memory was not recorded, since the program has used no GPU or NPU")
+            self._report().note(noted("memory was not recorded, since the program has used no GPU or NPU"))
             return
         self._write(self._new_path("memory"))
 
@@ -92,7 +93,7 @@ class MemoryHistory:
             try:
                 self._memory._record_memory_history(enabled=None)
             except Exception as error:
-                self._report().note(f"the history of memory was not stopped ({_first_line(error)})")
+                self._report().note(noted("the history of memory was not stopped ({why})", why=_first_line(error)))
 
     def _ran_out(self, device: int, wanted: int, total: int, free: int) -> None:
         """Save what is in use, before the error is raised; a program that goes on may run out again."""
@@ -103,8 +104,13 @@ class MemoryHistory:
         report, first = self._report(), self._out_of_memory is None
         path = self._out_of_memory = self._out_of_memory or self._new_path("oom")
         if self._write(path) and first:
-            asked = f"{wanted >> 20:,} MiB were asked for with {free >> 20:,} MiB free"
-            report.note(f"device {device} ran out of memory ({asked}); what was in use is in {path}")
+            report.note(
+                noted(
+                    "device {device} ran out of memory ({wanted:,} MiB were asked for with {free:,} MiB free);"
+                    " what was in use is in {path}",
+                    device=device, wanted=wanted >> 20, free=free >> 20, path=str(path),
+                )
+            )  # fmt: skip
             self._tell()
         # A program that runs out of memory in each step, and catches the error, is not slowed down by much.
         self._not_before = time.monotonic() + 20 * (time.monotonic() - began)
@@ -125,7 +131,7 @@ class MemoryHistory:
             unfinished.replace(path)
         except Exception as error:
             unfinished.unlink(missing_ok=True)
-            self._report().note(f"memory could not be saved ({_first_line(error)})")
+            self._report().note(noted("memory could not be saved ({why})", why=_first_line(error)))
             return False
         self._report().saved(path)
         return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stepscope.record.noted import noted
+
 if TYPE_CHECKING:
     from stepscope.record.job.identity import JobProcess
     from stepscope.record.settings import RecordSettings
@@ -44,7 +46,7 @@ class NsightCapture:
         del process, details
         cuda = self._torch.cuda
         if not cuda.is_initialized():
-            raise RuntimeError("Nsight Systems records GPUs, and this process has used none so far")
+            raise RuntimeError(noted("Nsight Systems records GPUs, and this process has used none so far"))
         cuda.synchronize()
         cuda.profiler.start()
         self._open = True
@@ -53,7 +55,7 @@ class NsightCapture:
             operators.__enter__()
             self._operators = operators
         except RuntimeError as error:  # the program's own profiler runs
-            self._problem = f"the recording has no operators ({str(error).splitlines()[0]})"
+            self._problem = noted("the recording has no operators ({why})", why=str(error).splitlines()[0])
         return Path(self._settings.output)
 
     def mark(self, number: int) -> None:

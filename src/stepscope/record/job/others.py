@@ -9,6 +9,12 @@ from typing import Any
 from weakref import WeakSet
 
 from stepscope.record.job.unseen import stand_in
+from stepscope.record.noted import noted
+
+
+def goes_first(number: int) -> str:
+    """That one of them keeps a step from being recorded."""
+    return noted("the program's own profiler was at work in step {number}, and goes first", number=number)
 
 
 class OtherProfilers:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from stepscope.record.job.captures import AnyCapture, new_capture
-from stepscope.record.job.ending import AtThreadEnd, Termination
+from stepscope.record.job.ending import ENDED, AtThreadEnd, Termination
 from stepscope.record.job.identity import JobProcess, only_starts_others
 from stepscope.record.job.loops import Loops
 from stepscope.record.job.memory import MemoryHistory
 from stepscope.record.job.models import Models
-from stepscope.record.job.others import OtherProfilers
+from stepscope.record.job.others import OtherProfilers, goes_first
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.job.unseen import is_traced, without_modes
 from stepscope.record.job.watch.clock import StepClock
@@ -23,6 +23,7 @@ from stepscope.record.job.watch.pace import StepPace
 from stepscope.record.job.watch.passing import catch_up, pass_over
 from stepscope.record.job.watch.watched import WatchedWindows
 from stepscope.record.job.windows import Windows
+from stepscope.record.noted import noted
 from stepscope.record.settings import RecordSettings
 
 WAITING: Final = "waiting"
@@ -59,7 +60,7 @@ class Recorder:
         self.models = Models(self.pace.called)
         self.others = OtherProfilers(self._yield)
         self.memory = MemoryHistory(settings, lambda: self.report)
-        self._termination = Termination(lambda: self.leave("the program was terminated"))
+        self._termination = Termination(lambda: self.leave(noted("the program was terminated")))
         self._local = threading.local()
         self._reset(expects_updates=False)
 
@@ -174,7 +175,7 @@ class Recorder:
             self._finish()
         elif self._state == RECORDING and self._capture is not None:
             if self._over.is_set():
-                self._finish("the program ended")
+                self._finish(ENDED)
             else:
                 self._capture.mark(number)
         elif self._state == WAITING and self._is_due(number):
@@ -187,7 +188,7 @@ class Recorder:
 
     def _postpone(self, number: int) -> None:
         if not self.windows.postponed:
-            self.report.note(f"the program's own profiler was at work in step {number}, and goes first")
+            self.report.note(goes_first(number))
         self.windows.postpone(number)
 
     def _yield(self) -> None:
@@ -197,7 +198,7 @@ class Recorder:
         try:
             with self.others.ours():
                 if self._state == RECORDING:
-                    self._finish("the program started its own profiler")
+                    self._finish(noted("the program started its own profiler"))
                 else:
                     capture, self._capture, self._state = self._capture, None, WAITING
                     capture.cancel()
@@ -209,7 +210,7 @@ class Recorder:
             if not self.windows.pass_by():
                 self._end()
                 self.memory.stop()
-                self.report.note("this rank was not asked for")
+                self.report.note(noted("this rank was not asked for"))
             return
         self._thread = threading.get_ident()
         self._capture = new_capture(self.windows.settings)
@@ -226,14 +227,13 @@ class Recorder:
         assert self._capture is not None
         self.loops.hold()
         self.report.first, self.report.source = number, self.loops.finder.source
-        self.report.writes(
-            self._capture.start(JobProcess.current(), {"steps": self.report.source, **self.windows.reason()})
-        )
+        details = {"steps": self.report.source, **self.windows.reason()}
+        self.report.writes(self._capture.start(JobProcess.current(), details))
         self._state = RECORDING
         self._termination.watch()
         if self._thread != threading.main_thread().ident:
             # A profiler ends in the thread that it started in.
-            self._local.end = AtThreadEnd(lambda: self.leave("the thread ended"))
+            self._local.end = AtThreadEnd(lambda: self.leave(noted("the thread ended")))
         # The launcher hears of it also if the process is killed now. What is done up to here lies in no step.
         self.report.write(self.settings.reports)
         self._capture.mark(number)
@@ -267,14 +267,14 @@ class Recorder:
     def _give_up(self, error: Exception) -> None:
         """Record no more, leave nothing running, and say why; the program goes on, and is watched on if it was."""
         self._failed, self._failures = True, self._failures + 1
-        self.report.note(str(error).split("\n", 1)[0].rstrip(".") or type(error).__name__)
+        self.report.note_error(error)
         capture, self._capture = self._capture, None
         cancel = [capture.cancel] if capture else []
         for undo in (self._end, self._termination.unwatch, self.memory.stop, *cancel):
             try:
                 undo()
             except Exception as further:
-                self.report.note(str(further).split("\n", 1)[0].rstrip(".") or type(further).__name__)
+                self.report.note_error(further)
         if self._failures < _FAILURES and self.windows.pass_by():
             self._failed = False
             self._go_on_waiting()
@@ -285,7 +285,7 @@ class Recorder:
         if self._state != WAITING or self.loops.finder.source or only_starts_others() or not self._is_wanted():
             return
         if self.others.at_work:
-            self.report.note("the program's own profiler was at work")
+            self.report.note(noted("the program's own profiler was at work"))
             return
         self._state, self._thread = RECORDING, -1
         self._written = threading.Event()
@@ -298,7 +298,7 @@ class Recorder:
                 sys.setprofile(None)
                 self.report.source = "time"
                 ended = self._over.wait(self.settings.stretch_s)
-                capture.stop("the program ended" if ended else "")
+                capture.stop(ENDED if ended else "")
                 self._capture = None
                 self._end()
                 self._write(capture)
@@ -307,7 +307,7 @@ class Recorder:
         finally:
             self._written.set()
 
-    def leave(self, reason: str = "the program ended") -> None:
+    def leave(self, reason: str = ENDED) -> None:
         """The process ends: write what there is.
 
         Args:

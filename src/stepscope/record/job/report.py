@@ -16,6 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from stepscope.record.job.identity import is_loader_worker
+from stepscope.record.noted import Noted, as_json, noted, of_json
 
 if TYPE_CHECKING:
     from stepscope.record.settings import RecordSettings
@@ -117,9 +118,14 @@ class ProcessReport:
     def note(self, text: str) -> None:
         """Say what went wrong, once."""
         if len(self.notes) >= _NAMED:
-            text = "what else went wrong is left out"
+            text = noted("what else went wrong is left out")
         if text not in self.notes:
             self.notes.append(text)
+
+    def note_error(self, error: Exception) -> None:
+        """Say what an error says: its first line, or what was noted of it."""
+        own = error.args[0] if error.args and isinstance(error.args[0], Noted) else ""
+        self.note(own or str(error).split("\n", 1)[0].rstrip(".") or type(error).__name__)
 
     def write_last(self, settings: RecordSettings) -> None:
         """Write it at the end of the process, unless nobody misses it.
@@ -137,7 +143,7 @@ class ProcessReport:
         self.outside_ns = int(median(outside)) if outside else 0
         self.inside_ns = int(median(self._inside)) if self._inside else 0
         self.lived_ns = time.perf_counter_ns() - self._since
-        values = {one.name: getattr(self, one.name) for one in fields(self) if not one.name.startswith("_")}
+        values = {one.name: as_json(getattr(self, one.name)) for one in fields(self) if not one.name.startswith("_")}
         final = Path(folder) / f"{self.host}_{self.pid}.json"
         temporary = final.with_suffix(".unfinished")
         with contextlib.suppress(OSError):
@@ -155,4 +161,4 @@ class ProcessReport:
         """
         values = json.loads(path.read_text(encoding="utf-8"))
         known = {one.name for one in fields(cls) if not one.name.startswith("_")}
-        return cls(**{name: value for name, value in values.items() if name in known})
+        return cls(**{name: of_json(value) for name, value in values.items() if name in known})

@@ -6,17 +6,19 @@ import time
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
+from stepscope.record.noted import Noted, noted
+
 SLOW_STEP: Final = "slow step"
 MEMORY_JUMP: Final = "memory jump"
 RANKS_APART: Final = "ranks apart"
 PLANNED: Final = "steps"
 #: What somebody asked for, and how that is said.
 _ASKED: Final = {
-    PLANNED: "these steps were asked for",
-    "file": "a file that was touched asked for it",
-    "signal": "a signal asked for it",
-    "attach": "stepscope attach asked for it",
-    "program": "the program asked for it",
+    PLANNED: noted("these steps were asked for"),
+    "file": noted("a file that was touched asked for it"),
+    "signal": noted("a signal asked for it"),
+    "attach": noted("stepscope attach asked for it"),
+    "program": noted("the program asked for it"),
 }
 
 
@@ -50,26 +52,34 @@ class Trigger:
         """Whether nobody asked."""
         return self.what not in _ASKED
 
-    def sentence(self) -> str:
+    def sentence(self) -> Noted:
         """It in a sentence, without a full stop."""
-        where = f" of rank {self.rank}" if self.world_size > 1 and self.rank >= 0 else ""
         at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.unix_ns / 1e9))
-        times = self.value / max(self.usual, 1)
+        return noted("recorded because {why} ({at})", why=self._why(), at=at)
+
+    def _why(self) -> Noted:
+        of_rank = self.world_size > 1 and self.rank >= 0
+        where: str = noted(" of rank {rank}", rank=self.rank) if of_rank else ""
         if self.what == SLOW_STEP:
-            longer = f"took {_ms(self.value)}, {times:.1f} times the usual {_ms(self.usual)}"
-            said = f"step {self.step:,}{where} {longer}"
-        elif self.what == MEMORY_JUMP:
-            whose = "the device's memory" if self.of == "device" else "the memory of the process"
-            more = f"rose to {_mib(self.value)}, from at most {_mib(self.usual)} before"
-            said = f"{whose} in use{where} {more} (step {self.step:,})"
-        elif self.what == RANKS_APART:
-            said = (
-                f"rank {self.rank} ended step {self.step:,} {_ms(self.value)} after {self.of},"
-                f" where {_ms(self.usual)} are usual"
-            )
-        else:
-            said = _ASKED.get(self.what, "it was asked for")
-        return f"recorded because {said} ({at})"
+            return noted(
+                "step {step:,}{where} took {took}, {times:.1f} times the usual {usual}",
+                step=self.step, where=where, took=_ms(self.value), times=self.value / max(self.usual, 1),
+                usual=_ms(self.usual),
+            )  # fmt: skip
+        if self.what == MEMORY_JUMP:
+            device = noted("the device's memory in use{where}", where=where)
+            process = noted("the memory of the process in use{where}", where=where)
+            return noted(
+                "{what} rose to {size}, from at most {before} before (step {step:,})",
+                what=device if self.of == "device" else process, size=_mib(self.value), before=_mib(self.usual),
+                step=self.step,
+            )  # fmt: skip
+        if self.what == RANKS_APART:
+            return noted(
+                "rank {rank} ended step {step:,} {apart} after {first}, where {usual} are usual",
+                rank=self.rank, step=self.step, apart=_ms(self.value), first=self.of, usual=_ms(self.usual),
+            )  # fmt: skip
+        return _ASKED.get(self.what) or noted("it was asked for")
 
     def values(self) -> dict[str, Any]:
         """As JSON values."""

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.process.system import lives
 from stepscope.record.job.report import ProcessReport
+from stepscope.record.retold import retold
 from stepscope.record.triggers.request import RecordingRequest
 from stepscope.record.triggers.trigger import Trigger
 from stepscope.record.watching import kineto_daemon, remote
@@ -37,12 +39,12 @@ def processes_of(control: Path, pid: int | None, port: int | None, timeout_s: fl
     if pid is None and port is not None:
         found = [one for one in there if one.port == str(port)]
         if not found:
-            raise UserError(f"no job whose ranks meet at port {port} can be asked", hint=_known(there))
+            raise UserError(said("no job whose ranks meet at port {port} can be asked", port=port), hint=_known(there))
         return found
     if pid is None:
         if len({one.job for one in there}) != 1:
-            what = "several jobs can" if there else "no process can"
-            raise UserError(f"{what} be asked", hint=_known(there))
+            what = said("several jobs can be asked") if there else said("no process can be asked")
+            raise UserError(what, hint=_known(there))
         return there
     found = job_of(there, pid)
     if not found and settings_of(pid) is None and not kineto_daemon.can_be_asked(pid) and remote.can_put_in(pid):
@@ -54,9 +56,11 @@ def processes_of(control: Path, pid: int | None, port: int | None, timeout_s: fl
         if found:
             remote.remove(pid, control)
         elif not lives(pid):
-            raise UserError(f"process {pid} ended before it made a step", hint="attach while its loop runs")
+            message = said("process {pid} ended before it made a step", pid=pid)
+            raise UserError(message, hint="attach while its loop runs")
         else:
-            raise UserError(f"process {pid} has made no step in {timeout_s:.0f} s", hint="ask again when its loop runs")
+            message = said("process {pid} has made no step in {timeout_s:.0f} s", pid=pid, timeout_s=timeout_s)
+            raise UserError(message, hint="ask again when its loop runs")
     if not found:
         raise refusal(pid)
     return found
@@ -64,9 +68,8 @@ def processes_of(control: Path, pid: int | None, port: int | None, timeout_s: fl
 
 def _known(there: Sequence[AskableProcess]) -> str:
     if not there:
-        return "start one with stepscope record --wait, or prepare its shell with stepscope attach --prepare"
-    listed = ", ".join(f"{one.pid} ({one.program[:40]})" for one in there[:4])
-    return f"give a process: {listed}"
+        return said("start one with stepscope record --wait, or prepare its shell with stepscope attach --prepare")
+    return said("give a process: {listed}", listed=", ".join(f"{one.pid} ({one.program[:40]})" for one in there[:4]))
 
 
 def ask(processes: Sequence[AskableProcess], control: Path, folder: Path, steps: int, options: dict[str, Any]) -> None:
@@ -118,18 +121,28 @@ def wait(processes: Sequence[AskableProcess], folder: Path, timeout_s: float) ->
                 done[one.pid] = report
                 waiting.remove(one)
         waiting = [one for one in waiting if lives(one.pid)]
-    said = []
+    missing: list[str] = []
     for one in [one for one in processes if one.pid not in done]:
-        name = f"rank {one.rank}" if one.world_size > 1 else f"process {one.pid}"
-        if not lives(one.pid):
-            said.append(f"{name} ended before it had recorded")
-        elif new := [note for note in _notes(one) if note not in before[one.pid]]:
-            said.append(f"{name} has recorded nothing in {timeout_s:.0f} s ({new[-1]})")
-        elif one.pid in begun:
-            said.append(f"{name} has not ended its recorded steps in {timeout_s:.0f} s")
-        else:
-            said.append(f"{name} ended no step in {timeout_s:.0f} s, so that nothing was recorded of it")
-    return list(done.values()), said
+        name = said("rank {rank}", rank=one.rank) if one.world_size > 1 else said("process {pid}", pid=one.pid)
+        new = [note for note in _notes(one) if note not in before[one.pid]]
+        missing.append(_missing(one, name, new[-1] if new else "", timeout_s, begun=one.pid in begun))
+    return list(done.values()), missing
+
+
+def _missing(process: AskableProcess, name: str, note: str, timeout_s: float, *, begun: bool) -> str:
+    if not lives(process.pid):
+        return said("{name} ended before it had recorded", name=name)
+    if note:
+        return said(
+            "{name} has recorded nothing in {timeout_s:.0f} s ({note})",
+            name=name, timeout_s=timeout_s, note=retold(note),
+        )  # fmt: skip
+    if begun:
+        return said("{name} has not ended its recorded steps in {timeout_s:.0f} s", name=name, timeout_s=timeout_s)
+    return said(
+        "{name} ended no step in {timeout_s:.0f} s, so that nothing was recorded of it",
+        name=name, timeout_s=timeout_s,
+    )  # fmt: skip
 
 
 def _notes(process: AskableProcess) -> list[str]:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import StepscopeError, UserError
 from stepscope.record.job.capture import is_whole
 from stepscope.record.watching.refusing import variables_of
@@ -45,7 +46,11 @@ def record_by_daemon(pid: int, folder: Path, timeout_s: float, refused: Stepscop
     dyno = shutil.which(_DYNO)
     if dyno is None:
         raise UserError(
-            f"{refused.message}; it asks a daemon ({_VARIABLE}), but there is no dyno here",
+            said(
+                "{refused}; it asks a daemon ({variable}), but there is no dyno here",
+                refused=refused.message,
+                variable=_VARIABLE,
+            ),
             hint="install dynolog and start its daemon, or start the program with stepscope record --wait",
         )
     # The daemon puts the number of the process before the suffix.
@@ -55,10 +60,11 @@ def record_by_daemon(pid: int, folder: Path, timeout_s: float, refused: Stepscop
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UserError(f"dyno did not answer ({error})", hint="see whether dynolog runs") from error
-    said = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no word"]
+        raise UserError(said("dyno did not answer ({error})", error=error), hint="see whether dynolog runs") from error
+    last = ((done.stderr or done.stdout).strip().splitlines()[-1:] or [said("no word")])[0]
     if done.returncode:
-        raise UserError(f"dyno could not have process {pid} recorded ({said[0]})", hint="see whether dynolog runs")
+        message = said("dyno could not have process {pid} recorded ({last})", pid=pid, last=last)
+        raise UserError(message, hint="see whether dynolog runs")
     until = time.monotonic() + timeout_s
     while time.monotonic() < until:
         found = [one for one in folder.glob("kineto*.json") if is_whole(one)]
@@ -66,6 +72,11 @@ def record_by_daemon(pid: int, folder: Path, timeout_s: float, refused: Stepscop
             return True
         time.sleep(_LOOK_S)
     raise UserError(
-        f"dynolog was asked, but process {pid} wrote no recording in {timeout_s:.0f} s ({said[0]})",
+        said(
+            "dynolog was asked, but process {pid} wrote no recording in {timeout_s:.0f} s ({last})",
+            pid=pid,
+            timeout_s=timeout_s,
+            last=last,
+        ),
         hint="the program asks while its profiler is set up only: see its standard error",
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from stepscope.language import said
+from stepscope.record.retold import retold
 from stepscope.record.ring.reader import Ring, rings_in
 from stepscope.record.triggers.keeping import recordings_in
 from stepscope.record.triggers.request import WATCHED
@@ -38,10 +40,11 @@ def job_now(folder: Path) -> dict[str, Any]:
 
 def _rank(ring: Ring) -> dict[str, Any]:
     several = ring.world_size > 1
-    name = f"rank {ring.rank}" if several else f"process {ring.pid}"
+    name = said("rank {rank}", rank=ring.rank) if several else said("process {pid}", pid=ring.pid)
     lengths = [step.length_ns for step in ring.steps]
     return {
-        "name": f"{name} on {ring.about.get('host', '')}", "rank": ring.rank, "pid": ring.pid, "lives": runs(ring),
+        "name": said("{name} on {host}", name=name, host=ring.about.get("host", "")),
+        "rank": ring.rank, "pid": ring.pid, "lives": runs(ring),
         "count": ring.count, "usual_ns": int(median(lengths)) if lengths else 0, "wait_ns": ring.wait_ns,
         "length_ns": ring.length_ns, "device_bytes": ring.device_bytes, "host_bytes": ring.host_bytes,
         "steps": [asdict(step) for step in ring.steps],
@@ -56,7 +59,7 @@ def _recordings(folder: Path, rings: list[Ring]) -> list[dict[str, Any]]:
             name = one.get("folder")
             if one.get("what") == "recorded" and isinstance(name, str) and name not in found:
                 try:
-                    reason = Trigger.of_values(one.get("trigger")).sentence()
+                    reason = retold(Trigger.of_values(one.get("trigger")).sentence())
                 except ValueError:
                     reason = ""
                 found[name] = {"folder": name, "reason": reason, "there": False}

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.ring.reader import Ring, rings_in
 from stepscope.record.signals import start_deaf
@@ -110,7 +111,10 @@ def serving_metrics(rings: Path, port: int | None) -> Iterator[int]:
     try:
         server = Server(("", port), Handler)
     except OSError as error:
-        raise UserError(f"can't listen on port {port} ({error.strerror})", hint="give --prometheus 0") from error
+        raise UserError(
+            said("can't listen on port {port} ({strerror})", port=port, strerror=error.strerror),
+            hint="give --prometheus 0",
+        ) from error
     thread = threading.Thread(target=server.serve_forever, name="stepscope-metrics", daemon=True)
     start_deaf(thread)
     try:

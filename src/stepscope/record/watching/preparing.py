@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.job.watch.control import waiting_settings
 from stepscope.record.launch import INJECTED
@@ -40,12 +41,15 @@ def prepared(what: str, control: Path, packages: Path | None = None) -> str:
         text = waiting_settings(control).text()
         return f"export PYTHONPATH={shlex.quote(os.pathsep.join(paths))} {VARIABLE}={shlex.quote(text)}"
     if what not in ("python", "undo"):
-        raise UserError(f"--prepare {what} is nothing to prepare", hint="give shell, python or undo")
+        raise UserError(said("--prepare {what} is nothing to prepare", what=what), hint="give shell, python or undo")
     try:
         if what == "undo":
             place.unlink(missing_ok=True)
-            return f"{place} is gone: programs that start from now on do not wait to be asked"
+            return said("{place} is gone: programs that start from now on do not wait to be asked", place=place)
         place.write_text(_LINE, encoding="utf-8")
     except OSError as error:
-        raise UserError(f"{place} can't be changed ({error.strerror})", hint="give --prepare shell") from error
-    return f"programs of this Python that start from now on and import torch wait to be asked: {place}"
+        message = said("{place} can't be changed ({strerror})", place=place, strerror=error.strerror)
+        raise UserError(message, hint="give --prepare shell") from error
+    return said(
+        "programs of this Python that start from now on and import torch wait to be asked: {place}", place=place
+    )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.job.watch import control
+from stepscope.record.retold import retold
 
 
 def control_folder() -> Path:
@@ -18,6 +20,10 @@ def control_folder() -> Path:
         return control.control_folder()
     except OSError as error:
         raise UserError(
-            f"{error.filename} can't be used to ask processes ({error.strerror})",
+            said(
+                "{folder} can't be used to ask processes ({why})",
+                folder=error.filename,
+                why=retold(error.strerror or str(error)),
+            ),
             hint="set TMPDIR to a folder of yours",
         ) from error

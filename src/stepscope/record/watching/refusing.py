@@ -8,36 +8,46 @@ import re
 from pathlib import Path
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.process.system import lives
 from stepscope.record.settings import VARIABLE, RecordSettings
 
-_START: Final = "start it with stepscope record --wait, or prepare its shell with stepscope attach --prepare"
+_START: Final = said("start it with stepscope record --wait, or prepare its shell with stepscope attach --prepare")
 
 
 def refusal(pid: int) -> UserError:
     """Why a process that is not askable is not."""
     if not lives(pid):
-        return UserError(f"there is no process {pid}", hint="see ps for its number; in a container, attach within it")
+        return UserError(
+            said("there is no process {pid}", pid=pid), hint="see ps for its number; in a container, attach within it"
+        )
     name = _text(pid, "comm").strip() or "?"
     owner = _owner(pid)
     if owner is not None and owner != os.geteuid():
-        return UserError(f"process {pid} ({name}) is another user's", hint="attach as that user")
+        return UserError(
+            said("process {pid} ({name}) is another user's", pid=pid, name=name), hint="attach as that user"
+        )
     inside = re.search(r"^NSpid:(.*)$", _text(pid, "status"), re.MULTILINE)
     if inside is not None and len(inside[1].split()) > 1:
-        return UserError(f"process {pid} ({name}) runs in a container", hint="attach within the container")
+        message = said("process {pid} ({name}) runs in a container", pid=pid, name=name)
+        return UserError(message, hint="attach within the container")
     if python_of(pid) is None:
-        return UserError(f"process {pid} ({name}) is no Python", hint="give the number of the Python process of a rank")
+        message = said("process {pid} ({name}) is no Python", pid=pid, name=name)
+        return UserError(message, hint="give the number of the Python process of a rank")
     settings = settings_of(pid)
     if settings is None:
-        return UserError(f"process {pid} was not prepared to be asked", hint=_START)
+        return UserError(said("process {pid} was not prepared to be asked", pid=pid), hint=_START)
     if not settings.control:
         return UserError(
-            f"process {pid} was started by stepscope record without --wait or --watch, and records what that said",
+            said(
+                "process {pid} was started by stepscope record without --wait or --watch, and records what that said",
+                pid=pid,
+            ),
             hint=_START,
         )
     return UserError(
-        f"process {pid} has made no step yet, and nor has any process below it",
+        said("process {pid} has made no step yet, and nor has any process below it", pid=pid),
         hint="wait until its loop runs; a step is an update of an optimizer, a batch of a loader or a call of a model",
     )
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.record.inject import later
 from stepscope.record.job.watch.control import waiting_settings
@@ -44,7 +45,7 @@ def put_in(pid: int, control: Path) -> None:
         run(pid, str(script))
     except (OSError, RuntimeError, ValueError) as error:
         raise UserError(
-            f"process {pid} does not let a script be run ({error})",
+            said("process {pid} does not let a script be run ({error})", pid=pid, error=error),
             hint="allow it with ptrace_scope or CAP_SYS_PTRACE, or start it with stepscope record --wait",
         ) from error
 

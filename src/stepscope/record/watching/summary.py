@@ -6,6 +6,9 @@ import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from stepscope.language import said
+from stepscope.model.amounts import plural
+from stepscope.record.retold import retold
 from stepscope.record.ring.reader import Ring
 from stepscope.record.triggers.keeping import recordings_in
 from stepscope.record.triggers.request import REASON
@@ -15,7 +18,7 @@ from stepscope.record.triggers.trigger import Trigger
 def reason_of(folder: Path) -> str:
     """Why a recording was made, in a sentence without a full stop; empty if it can't be read."""
     try:
-        return Trigger.of_values(json.loads((folder / REASON).read_text(encoding="utf-8"))).sentence()
+        return retold(Trigger.of_values(json.loads((folder / REASON).read_text(encoding="utf-8"))).sentence())
     except (OSError, ValueError, RecursionError):
         return ""
 
@@ -31,8 +34,12 @@ def watched(output: Path, rings: Sequence[Ring], before: Collection[Path] = ()) 
     made = max((ring.recordings for ring in rings), default=0)
     found = [one for one in recordings_in(output) if one not in before]
     steps = sum(ring.count for ring in rings)
-    gone = f", of which the {len(found)} newest are kept" if made > len(found) else ""
-    processes = "1 process" if len(rings) == 1 else f"{len(rings)} processes"
-    lines = [f"watched {steps:,} steps of {processes} and recorded {made} times{gone}: {output}"]
-    lines += [f"{folder.name}: {reason_of(folder)}" for folder in found]
+    gone = said(", of which the {kept} newest are kept", kept=len(found)) if made > len(found) else ""
+    lines: list[str] = [
+        said(
+            "watched {steps:,} steps of {processes} and recorded {made} times{gone}: {output}",
+            steps=steps, processes=plural(len(rings), "process", "processes"), made=made, gone=gone, output=output,
+        )
+    ]  # fmt: skip
+    lines += [said("{folder}: {reason}", folder=folder.name, reason=reason_of(folder)) for folder in found]
     return lines

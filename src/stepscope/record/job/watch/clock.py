@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.record.job.identity import JobProcess
 from stepscope.record.job.watch.in_use import MemoryInUse
+from stepscope.record.noted import noted
 from stepscope.record.ring.layout import SUFFIX
 from stepscope.record.ring.writer import RingWriter
 from stepscope.record.triggers.request import WATCHED
@@ -104,7 +105,7 @@ class StepClock:
 
     def _fail(self, error: OSError) -> None:
         self._failed = True
-        self._report.note(f"its ring of steps is not written any more ({error.strerror or error})")
+        self._report.note(noted("its ring of steps is not written any more ({why})", why=error.strerror or str(error)))
 
     def _new(self) -> RingWriter:
         self.process = process = JobProcess.current()

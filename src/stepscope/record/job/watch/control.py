@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stepscope.record.job.identity import JobProcess
+from stepscope.record.noted import noted
 from stepscope.record.triggers.request import RecordingRequest
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def control_folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"stepscope-{_user()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if not is_private(folder):
-        raise PermissionError(errno.EACCES, "it is open to others than you", str(folder))
+        raise PermissionError(errno.EACCES, noted("it is open to others than you"), str(folder))
     return folder
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stepscope.record.job.identity import JobProcess
 from stepscope.record.job.watch.control import ControlEntry
 from stepscope.record.job.windows import NEVER, Windows, changed
+from stepscope.record.noted import noted
 from stepscope.record.triggers.jumps import MemoryJumps
 from stepscope.record.triggers.keeping import keep
 from stepscope.record.triggers.request import STALE_S, RecordingRequest, claim, shared_request
@@ -91,7 +92,8 @@ class WatchedWindows(Windows):
             self._look(number, length_ns, now or time.perf_counter_ns())
         except OSError as error:
             # A disk that is full now need not be when there is a reason again.
-            self._report.note(f"a reason to record could not be followed ({error.strerror or error})")
+            why = error.strerror or str(error)
+            self._report.note(noted("a reason to record could not be followed ({why})", why=why))
 
     def _look(self, number: int, length_ns: int, now: int) -> None:
         if self._control is not None:
