@@ -87,6 +87,35 @@ def test_the_page_shows_steps_as_they_come(ring: RingWriter, tmp_path: Path, chr
         page.close()
 
 
+def test_the_page_in_chinese(
+    ring: RingWriter, tmp_path: Path, chromium: browser.Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    with answering(create_app(lambda: job_now(tmp_path), TOKEN)) as listener:
+        page = chromium.page(address(listener, "127.0.0.1", TOKEN), 1280, "light", 800)
+        page.eventually("document.querySelectorAll('li').length === 2")
+        assert page.run("document.documentElement.lang") == "zh-Hans"
+        assert page.run("[...document.querySelectorAll('h1, h2')].map(one => one.textContent)") == [
+            f"正在监视 {tmp_path}", "各 step", "采集数据",
+        ]  # fmt: skip
+        assert page.run("document.querySelector('article p').textContent") == (
+            "step 9 耗时 10.0 ms · 通常为 10.0 ms · 等待数据占 20.0 % · 设备上至多 3 MiB · 进程占用 4 MiB"
+        )
+        assert page.run("document.querySelector('li').textContent").startswith(
+            "20270115-080000-slow-step-step-7：采集原因：step 7（rank 1） 耗时 30.0 ms"
+        )
+        assert page.run("document.querySelector('h3').textContent") == f"{ABOUT['host']} 上的 rank 1"
+        said = page.run(
+            "[document.title, document.body.innerText, ...[...document.querySelectorAll('title, svg')].map("
+            "one => one.getAttribute('aria-label') ?? one.textContent)].join('\\n')"
+        )
+        rest = said.replace(str(tmp_path), "").replace(str(ABOUT["host"]), "")
+        rest = re.sub(r"\d{8}-\d{6}-[\w-]+|UTC|MiB|ms|\brank\b|\b[Ss]tep\b|stepscope", "", rest)
+        assert re.findall(r"[A-Za-z]{2,}", rest) == []
+        assert page.complaints() == []
+        page.close()
+
+
 def test_the_page_asks_for_the_token_and_holds_nothing_without(ring: RingWriter, tmp_path: Path) -> None:
     with answering(create_app(lambda: job_now(tmp_path), TOKEN)) as listener:
         base = address(listener, "127.0.0.1", None)

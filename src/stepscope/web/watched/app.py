@@ -17,8 +17,10 @@ from stepscope.model.errors import StepscopeError
 from stepscope.web.answers import bytes_answer, failed, json_answer, unexpected
 from stepscope.web.security import LOCAL, Guard
 from stepscope.web.speaking import Speaking
+from stepscope.web.watched.texts import filled
 
-_FILES: Final = {"watched.html": "text/html", "watched.js": "text/javascript", "watched.css": "text/css"}
+_PAGE: Final = "watched.html"
+_FILES: Final = {_PAGE: "text/html", "watched.js": "text/javascript", "watched.css": "text/css"}
 
 
 def create_app(now: Callable[[], dict[str, Any]], token: str | None, hosts: Sequence[str] | None = LOCAL) -> ASGIApp:
@@ -35,7 +37,7 @@ def create_app(now: Callable[[], dict[str, Any]], token: str | None, hosts: Sequ
 
     app = Starlette(
         routes=[
-            Route("/", partial(_file, "watched.html")),
+            Route("/", partial(_file, _PAGE)),
             *(Route(f"/{name}", partial(_file, name)) for name in _FILES),
             Route("/api/live", live),
         ],
@@ -46,4 +48,4 @@ def create_app(now: Callable[[], dict[str, Any]], token: str | None, hosts: Sequ
 
 def _file(name: str, request: Request) -> Response:
     body = files("stepscope.web").joinpath(f"watched/{name}").read_bytes()
-    return bytes_answer(request, body, _FILES[name])
+    return bytes_answer(request, filled(body.decode()) if name == _PAGE else body, _FILES[name])

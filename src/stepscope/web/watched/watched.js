@@ -5,6 +5,9 @@
 const SVG = "http://www.w3.org/2000/svg";
 const token = new URLSearchParams(location.search).get("token");
 const place = (id) => document.getElementById(id);
+// Patterns in the language of the page (texts.py), by name.
+const texts = JSON.parse(place("texts").textContent);
+const say = (name, values = {}) => texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 
 const duration = (ns) =>
   ns < 1e6 ? `${(ns / 1e3).toFixed(0)} µs` : ns < 1e10 ? `${(ns / 1e6).toFixed(1)} ms` : `${(ns / 1e9).toFixed(1)} s`;
@@ -26,9 +29,11 @@ function drawn(rank) {
   picture.setAttribute("viewBox", `0 0 ${Math.max(rank.steps.length, 60)} 100`);
   picture.setAttribute("preserveAspectRatio", "none");
   picture.setAttribute("role", "img");
-  picture.setAttribute("aria-label", `lengths of the last ${rank.steps.length} steps of ${rank.name}`);
+  picture.setAttribute("aria-label", say("lengths", { count: rank.steps.length, name: rank.name }));
   rank.steps.forEach((step, at) => {
-    const said = `step ${step.number}: ${duration(step.length_ns)}, of which ${duration(step.wait_ns)} for data`;
+    const said = say("step", {
+      number: step.number, length: duration(step.length_ns), wait: duration(step.wait_ns),
+    });
     const height = (ns) => Math.min(100, (100 * ns) / top);
     const kind = step.recorded ? "recorded" : "length";
     picture.append(bar(at, 100 - height(step.length_ns), height(step.length_ns), kind, said));
@@ -41,15 +46,17 @@ function shown(rank) {
   const box = document.createElement("article");
   box.className = rank.lives ? "" : "gone";
   const title = document.createElement("h3");
-  title.textContent = `${rank.name}${rank.lives ? "" : " (ended, or on another machine)"}`;
+  title.textContent = rank.lives ? rank.name : say("gone", rank);
   const facts = document.createElement("p");
   const last = rank.steps.at(-1);
   facts.textContent = [
-    last ? `step ${last.number.toLocaleString("en")} took ${duration(last.length_ns)}` : "no step yet",
-    `${duration(rank.usual_ns)} are usual`,
-    `${((100 * rank.wait_ns) / Math.max(rank.length_ns, 1)).toFixed(1)} % waited for data`,
-    rank.device_bytes ? `${size(rank.device_bytes)} at most on the device` : "",
-    rank.host_bytes ? `${size(rank.host_bytes)} in the process` : "",
+    last
+      ? say("took", { number: last.number.toLocaleString("en"), length: duration(last.length_ns) })
+      : say("none"),
+    say("usual", { length: duration(rank.usual_ns) }),
+    say("waited", { share: ((100 * rank.wait_ns) / Math.max(rank.length_ns, 1)).toFixed(1) }),
+    rank.device_bytes ? say("device", { size: size(rank.device_bytes) }) : "",
+    rank.host_bytes ? say("process", { size: size(rank.host_bytes) }) : "",
   ].filter(Boolean).join(" · ");
   box.append(title, drawn(rank), facts);
   return box;
@@ -57,7 +64,7 @@ function shown(rank) {
 
 function listed(recording) {
   const line = document.createElement("li");
-  line.textContent = `${recording.folder}: ${recording.reason}${recording.there ? "" : " (removed)"}`;
+  line.textContent = say(recording.there ? "recording" : "removed", recording);
   return line;
 }
 
@@ -67,11 +74,11 @@ async function look() {
     const job = await answer.json();
     if (!answer.ok) throw new Error(job.error);
     place("job").textContent = job.folder;
-    place("state").textContent = job.ranks.some((rank) => rank.lives) ? "running" : "no process runs on this machine";
+    place("state").textContent = say(job.ranks.some((rank) => rank.lives) ? "running" : "stopped");
     place("ranks").replaceChildren(...job.ranks.map(shown));
     place("recordings").replaceChildren(...job.recordings.map(listed));
   } catch (error) {
-    place("state").textContent = `no answer: ${error.message}`;
+    place("state").textContent = say("silent", { why: error.message });
   }
   document.querySelector("main").setAttribute("aria-busy", "false");
   setTimeout(look, 500);
