@@ -37,6 +37,7 @@ def test_what_one_of_several_ranks_has_names_it(several: bool, said: str) -> Non
         ("launches (4 %) have no device activity", "1 launch (4 %) has no device activity"),
         ("whatnots are broken", "whatnots are broken (1)"),
         ("no steps are marked", "no steps are marked"),
+        ("how many ranks the job has is not recorded", "how many ranks the job has is not recorded"),
         ("what the recording says beside its events is broken", "what the recording says beside its events is broken"),
         ("op_statistic.csv is no JSON", "op_statistic.csv is no JSON"),
     ],

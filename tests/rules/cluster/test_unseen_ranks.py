@@ -22,6 +22,12 @@ def test_what_even_the_last_of_the_recorded_ranks_waits_is_for_another_one() -> 
     assert draft.ranks == (1, 0)  # the price is that of rank 1
 
 
+def test_least_time_and_least_share_may_be_of_different_ranks() -> None:
+    short = {**one_of_more(300_000), cluster.unseen_ns: 250_000}
+    (draft,) = job_drafts("CLU005", {0: short, 1: {**one_of_more(290_000), cluster.unseen_ns: 290_000}})
+    assert figures(draft.summary) == ["250 µs", "29.0 %"]
+
+
 def test_one_rank_alone_can_tell_where_the_library_recorded_its_transfers() -> None:
     (draft,) = job_drafts("CLU005", {3: one_of_more()})
     assert {"400 µs"} <= set(figures(draft.summary))

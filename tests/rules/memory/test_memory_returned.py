@@ -31,6 +31,20 @@ def test_why_is_left_open_where_the_memory_is_not_full_or_not_known_by_its_wordi
         assert "is not recorded" in draft.summary
 
 
+def test_the_range_around_the_longest_call_is_named() -> None:
+    facts = Facts()
+    facts.host("launch", "cudaLaunchKernel", MS, 10_000)
+    facts.host("annotation", "outer", 2 * MS, 40 * MS)
+    facts.host("annotation", "inner", 3 * MS, 30 * MS)
+    facts.host("annotation", "later", 34 * MS, 5 * MS)
+    facts.host("runtime", "cudaFree", 4 * MS, 9 * MS)
+    facts.host("runtime", "cudaFree", 35 * MS, MS)
+    found = Signals.of(facts.trace())(driver_memory.returned)
+    assert found.within == "inner"
+    (draft,) = drafts("MEM019", {driver_memory.returned: found})
+    assert "the longest 9.00 ms in inner." in draft.summary
+
+
 def test_a_tenth_and_a_millisecond_are_the_least() -> None:
     assert drafts("MEM019", given(5.99)) == []
     assert len(drafts("MEM019", given(6))) == 1

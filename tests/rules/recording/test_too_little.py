@@ -3,14 +3,17 @@ from __future__ import annotations
 import pytest
 
 from rule_support import job_drafts
+from stepscope.model.program import Framework, Program
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.engine import diagnose
 from stepscope.rules.finding import Evidence, Finding
+from stepscope.rules.fitting import fits
 from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
 from stepscope.signals.recording import enough, recording
 from stepscope.signals.recording.accounting import Account
 from stepscope.signals.shared import job
+from stepscope.signals.shared.program import program
 from support import Facts
 
 FEW = enough.Verdict("few", "Only 4 kernels and copies ran on the device, 30.0 µs in all: too few to judge a job by.")
@@ -33,6 +36,15 @@ def test_wording_says_why_nothing_is_said(kind: str, title: str, does: str) -> N
     (draft,) = job_drafts("REC013", {0: given(enough.Verdict(kind, "Seen."))})
     assert (draft.title, draft.summary, draft.cost_ns) == (title, "Seen. Findings about time are withheld.", None)
     assert does in draft.actions[0].text
+
+
+@pytest.mark.parametrize(("framework", "code"), [("pytorch", True), ("unknown", False)])
+def test_programs_that_the_code_is_not_for_are_told_in_words(framework: Framework, code: bool) -> None:
+    """Else there would be no finding at all, and nothing to say why others are withheld."""
+    told = Program("unknown", framework, language="python" if code else "unknown")
+    (draft,) = job_drafts("REC013", {0: {**given(FEW), program: told}})
+    assert bool(draft.actions[0].after) == code
+    assert fits(draft.actions[0], told)
 
 
 def test_one_rank_with_enough_is_enough() -> None:

@@ -135,6 +135,17 @@ def test_stacks_matter_by_the_time_that_the_device_waits_for_the_host() -> None:
     assert of(facts.trace())["stacks"] > 0.4
 
 
+def test_what_waits_for_a_compiler_needs_no_stack() -> None:
+    facts = Facts()
+    for number in range(3):
+        facts.step(number, 1_000 * number, 1_000)
+        op = facts.host("op", "aten::mm", 1_000 * number, 500)
+        facts.host("annotation", "_compile.compile_inner (dynamo_timed)", 1_000 * number, 460)
+        facts.row("op_inputs", event=op, shapes="[[64,64],[64,64]]")
+        facts.kernel(GEMM, 1_000 * number + 480, 500, launch=(1_000 * number + 470, 5))
+    assert "stacks" not in of(facts.trace())
+
+
 def test_exposed_collectives_of_which_ranks_are_missing() -> None:
     facts = whole()
     event = facts.kernel("ncclDevKernel_AllReduce", 2_990, 100, launch=(2_900, 5), kind="comm")

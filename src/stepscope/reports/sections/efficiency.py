@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from stepscope.language import listing, said
 from stepscope.reports.blocks import Line, Section
@@ -12,6 +12,7 @@ from stepscope.reports.sections.tables import grids
 from stepscope.reports.sections.views import EFFICIENCY
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration, percent, quantity
+from stepscope.rules.wording import tensor_cores
 
 #: Share of the time of matrix kernels whose FLOPs must be known for an MFU to be meaningful.
 _COVERED: Final = 0.8
@@ -67,19 +68,24 @@ def _tensor_cores(report: Contents) -> Iterator[Line]:
     unused = sum(row["unused_ns"] for row in rows)
     unknown = total - used - unused
     if total and not used + unused:
-        yield Line("use of tensor cores unknown: no kernel name shows it")
+        yield Line(said("use of {units} unknown: no kernel name shows it", units=_units(report, rows)))
     elif total:
         least = said("at least ") if percent(used / total) != percent((used + unknown) / total) else ""
         notes = [said("{unused} ran without", unused=duration(unused))] if unused else []
         notes += [said("of {unknown} it is not known", unknown=duration(unknown))] if least else []
         yield Line(
             said(
-                "tensor cores were used in {least}{used} of the time of kernels that could use them ({time} "
-                "of {total})",
-                least=least, used=percent(used / total), time=duration(used), total=duration(total),
+                "{units} were used in {least}{used} of the time of kernels that could use them ({time} of {total})",
+                units=_units(report, rows), least=least, used=percent(used / total), time=duration(used),
+                total=duration(total),
             ),
             listing(notes),
         )  # fmt: skip
+
+
+def _units(report: Contents, rows: Sequence[Mapping[str, Any]]) -> str:
+    """What the vendor calls units that multiply matrices."""
+    return tensor_cores(report.programs[rows[0]["rank"]].platform)
 
 
 def _short_kernels(report: Contents) -> Iterator[Line]:

@@ -16,7 +16,7 @@ from stepscope.reports.text import visible
 
 _NOT_COMPUTED = "not-computed"
 #: Observations that begin so are about the recording: their count says how many ranks have it.
-_OF_ALL: Final = ("no ", "recorded because ", "the ", "there ", "calls ", "of a rank ", "only ", "what ", "it ")
+_OF_ALL: Final = ("no ", "recorded because ", "the ", "there ", "calls ", "of a rank ", "only ", "what ", "how ", "it ")
 
 
 def health(report: Contents, top: int) -> Section:

@@ -149,7 +149,7 @@ def _scalar(
     return Draft(
         title="Kernels are bound by scalar code",
         summary=said(
-            "{size:,.0f} kernels per step ({types}, {share} of it) keep the scalar units of their cores "
+            "{size:,.0f} kernels per step ({types}, {share} of the step) keep the scalar units of their cores "
             "busy for {mean} of their time, and no other pipe for more than {rest}: it goes to loops over "
             "single elements, addresses, or waiting in these.",
             size=found.event.size / found.steps, types=found.types(), share=percent(share), mean=percent(mean),

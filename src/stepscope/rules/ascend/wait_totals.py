@@ -9,7 +9,8 @@ A host that waits after each launch can't prepare the next one meanwhile: host a
 
 ## How it decides
 Waits, of the calls' outermost layer, must be at least `min_waits` of the launches. Totals have no times, so that
-nothing is priced.
+nothing is priced. Where kernels are recorded, the device must be idle for `min_idle` of the time: else the waits last
+as long as the kernels do, and without them nothing is gained.
 
 ## What to try
 Unset `ASCEND_LAUNCH_BLOCKING`; remove synchronisation from hooks, timers and loops.
@@ -30,6 +31,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_totals import added, calls, of_interface
+from stepscope.signals.recording.accounting import account
 
 _WAIT: Final = re.compile(r"aclrtSynchronize(Stream|Device|Event)")
 
@@ -53,7 +55,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(calls)
     launches, _, _ = added(tuple(one for one in found if (one.kind, one.name) == ("node", "launch")))
     waits, waited, longest = added(of_interface(found, _WAIT))
-    if not launches or waits < limits["min_waits"] * launches:
+    of = s.maybe(account)
+    if not launches or waits < limits["min_waits"] * launches or (of is not None and of.idle < limits["min_idle"]):
         return
     yield Draft(
         title="The host waits for the device after most launches",
@@ -74,6 +77,7 @@ RULE = Rule(
     "wait-totals",
     thresholds=(
         Threshold("min_waits", 0.5, "ratio", "msprof-analyze: more than half of the launches followed by a wait."),
+        Threshold("min_idle", 0.1, "share", "What launches that do not wait could win at most."),
     ),
     check=check,
 )

@@ -63,7 +63,9 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     if waits[last] < limits["min_wait"] or not any(missing):
         return
     named = _named(ranks, waits)
-    every, waited, of_step = _every(len(waits)), duration(ranks[last](unseen_ns)), percent(waits[last])
+    # Steps of ranks differ in length: what the one waits least in time another may wait least as a share.
+    shortest = min(ranks[rank](unseen_ns) for rank in waits)
+    every, waited, of_step = _every(len(waits)), duration(shortest), percent(waits[last])
     gains = {rank: gain for rank in waits if (gain := ranks[rank].maybe(gain_ns)) is not None}
     least = min(gains, key=lambda rank: gains[rank], default=last)
     yield Draft(

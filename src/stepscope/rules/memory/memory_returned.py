@@ -35,7 +35,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.memory.remedies import layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.memory.driver_memory import returned, taken
+from stepscope.signals.memory.driver_memory import Returned, returned, taken
 from stepscope.signals.memory.memory import used_share
 
 _COUNT = Action(
@@ -85,7 +85,7 @@ def _taken(s: Signals, limits: Limits) -> Iterator[Draft]:
             total=duration(found.total_ns),
             recorded=duration(found.recorded_ns),
             share=percent(share),
-            longest=duration(found.longest_ns),
+            longest=_longest(found),
         ),
         actions=(_WARM, _COUNT),
         taken_ns=found.total_ns,
@@ -128,7 +128,7 @@ def _given_back(s: Signals, limits: Limits) -> Iterator[Draft]:
             total=duration(found.total_ns),
             recorded=duration(found.recorded_ns),
             share=percent(share),
-            longest=duration(found.longest_ns),
+            longest=_longest(found),
             why=why,
         ),
         actions=(_COUNT, *layout_actions(s)[:1], _DELETE) if full else (_COUNT, *layout_actions(s)[:1]),
@@ -139,6 +139,12 @@ def _given_back(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "memory_churn", "where": {"step": None}},),
         numbers={"total_ns": found.total_ns, **limits},
     )
+
+
+def _longest(found: Returned) -> str:
+    """How long the longest call lasts, and in which range of the program."""
+    lasted = duration(found.longest_ns)
+    return said("{lasted} in {within}", lasted=lasted, within=found.within) if found.within else lasted
 
 
 RULE = Rule(

@@ -28,12 +28,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from stepscope.language import said
+from stepscope.model.program import Program
 from stepscope.rules.finding import Action
+from stepscope.rules.fitting import fits
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.recording.enough import Verdict, verdict
 from stepscope.signals.recording.recording import profiler
 from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.program import program
 
 _TITLES: Final = {
     "nothing": said("Nothing of the program is recorded"),
@@ -57,6 +60,8 @@ _WARM: Final = {
         page="recording",
     ),
 }
+#: The same for programs that the code is not for.
+_PLAIN: Final = Action("Run it a few times first, and record some whole runs after that", page="recording")
 #: A window that is closed holds nothing once the next cycle of its schedule has begun.
 _IN_TIME: Final = (
     Action(
@@ -80,10 +85,13 @@ _IN_TIME: Final = (
 _WHOLE: Final = Action("Give the recording as it was written, without anything taken out", page="recording")
 
 
-def _actions(kind: str, recorder: str) -> tuple[Action, ...]:
+def _actions(kind: str, recorder: str, of: Program | None) -> tuple[Action, ...]:
     if kind == "nothing":
         return _IN_TIME
-    return (_WHOLE,) if kind == "thinned" else (_WARM.get(recorder, _WARM["any"]),)
+    if kind == "thinned":
+        return (_WHOLE,)
+    code = _WARM.get(recorder, _WARM["any"])
+    return (code,) if of is None or fits(code, of) else (_PLAIN,)
 
 
 def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
@@ -96,7 +104,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     yield Draft(
         title=_TITLES[first.kind],
         summary=said("{text} Findings about time are withheld.", text=first.text),
-        actions=_actions(first.kind, recorder),
+        actions=_actions(first.kind, recorder, signals[next(iter(found))].maybe(program)),
         # It precedes all other findings.
         taken_ns=max(signals[next(iter(found))].maybe(step_ns) or 0, 1_000),
         confidence=1.0,
@@ -104,4 +112,4 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     )
 
 
-RULE = Rule("REC013", "too-little", job_check=job_check, reads=(verdict, profiler, step_ns))
+RULE = Rule("REC013", "too-little", job_check=job_check, reads=(verdict, profiler, program, step_ns))

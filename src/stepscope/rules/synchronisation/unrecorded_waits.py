@@ -15,7 +15,8 @@ There is no price: what the device does meanwhile is not recorded, and without t
 elsewhere.
 
 ## What to try
-Read fewer numbers: keep losses and norms on the device, and read them together, once in many steps.
+Read fewer numbers: gather those of many tensors into one, keep losses and norms on the device, and read them together,
+once in many steps.
 
 ## Known limits
 A page fault or a pause of the process within a read looks the same.
@@ -31,8 +32,10 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.ran_on import ran_on, slow_reads
-from stepscope.signals.shared.job import infers
+from stepscope.signals.shared.job import infers, recorded_steps
 
+#: Losses and metrics of a step are fewer.
+_FEW = 8
 _TOGETHER = Action(
     "Gather the numbers on the device, and read them once",
     before="for p in model.parameters():\n    norms.append(p.grad.norm().item())",
@@ -65,13 +68,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             waited=found.waited, number=found.number, total=duration(found.total_ns), share=percent(share),
             longest=duration(found.longest_ns), device=device,
         ),
-        actions=(_TOGETHER,) if s.maybe(infers) else (_LATER, _TOGETHER),
+        actions=_actions(s, found.number),
         taken_ns=found.total_ns,
         confidence=0.75,
         events=found.events[:20],
         rows=({"table": "operators", "where": {"name": "aten::item"}},),
         numbers={"waited": found.waited, "total_ns": found.total_ns, **limits},
     )  # fmt: skip
+
+
+def _actions(s: Signals, reads: int) -> tuple[Action, ...]:
+    """One number or two of a step are read less often; many are of as many tensors, and read together."""
+    if s.maybe(infers):
+        return (_TOGETHER,)
+    return (_TOGETHER, _LATER) if reads > _FEW * s(recorded_steps) else (_LATER, _TOGETHER)
 
 
 RULE = Rule(

@@ -14,7 +14,7 @@ from stepscope.analyses.shared.recorded_events import names_of, recorded_events
 from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Ids, Spans
+from stepscope.model.events.columns import Ids, Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Times
@@ -153,6 +153,7 @@ class Returned:
         name: The one with most time; empty without any.
         events: int64[n], the longest first.
         recorded_ns: From the first event to the end of the last.
+        within: The innermost range of the program around the longest; empty without one.
     """
 
     total_ns: int
@@ -160,6 +161,7 @@ class Returned:
     name: str
     events: NDArray[np.int64]
     recorded_ns: int
+    within: str = ""
 
 
 @signal()
@@ -194,4 +196,16 @@ def _outside_loops(s: Signals, *, frees: bool) -> Returned:
     longest = at[order]
     name = names[int(spans.name[longest[0]])] if longest.size else ""
     dur = spans.dur[longest]
-    return Returned(int(dur.sum()), int(dur.max(initial=0)), name, spans.id[longest].astype(np.int64), s(span_ns))
+    within = _range_around(s, int(longest[0])) if longest.size else ""
+    events = spans.id[longest].astype(np.int64)
+    return Returned(int(dur.sum()), int(dur.max(initial=0)), name, events, s(span_ns), within)
+
+
+def _range_around(s: Signals, at: int) -> str:
+    """The innermost annotation around an event of a host thread, on that thread."""
+    spans = Spans(s.trace)
+    ranges = np.flatnonzero(spans.of("annotation") & (spans.track == spans.track[at]) & (spans.ts <= spans.ts[at]))
+    ranges = ranges[spans.ts[ranges] + spans.dur[ranges] >= spans.ts[at] + spans.dur[at]]
+    if not ranges.size:
+        return ""
+    return s.trace.once(names_by_id)[int(spans.name[ranges[np.argmax(spans.ts[ranges])]])]

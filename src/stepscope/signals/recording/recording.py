@@ -16,6 +16,7 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.communication.cluster import ranks_missing
 from stepscope.signals.communication.communication import calls
+from stepscope.signals.host.compiling import compiling_share
 from stepscope.signals.host.profiler_cost import ProfilerCost, added_share, added_work
 from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.idleness import causes
@@ -170,8 +171,8 @@ def _stacks(s: Signals) -> float:
     if (s.maybe(added_work) or ProfilerCost()).cause in ("stacks", "lines"):
         return 0.0
     late = sum(known.get(cause, 0.0) for cause in ("synchronisation", "host_dispatch", "host_work"))
-    # What an observer adds to all operators has no line of code.
-    late = max(late - (s.maybe(added_share) or 0.0), 0.0)
+    # What an observer adds to all operators has no line of code, and that of compiling is known.
+    late = max(late - (s.maybe(added_share) or 0.0) - (s.maybe(compiling_share) or 0.0), 0.0)
     return late if late >= _LEAST_IDLE else 0.0
 
 
