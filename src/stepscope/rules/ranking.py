@@ -25,8 +25,8 @@ _BEHIND: Final = 0.5
 #: What takes away so many times what the step is shorter by, and so much of the step more, would make readers wonder.
 _HIDDEN_TIMES: Final = 3
 _HIDDEN_SHARE: Final = 0.05
-_HIDDEN: Final = said("Other work takes nearly as long, so that little of that shortens the step.")
-_BESIDE: Final = said("By itself that saves little of the step, since other work takes as long.")
+_HIDDEN: Final = said("Other work takes nearly as long, so that little of that is saved.")
+_BESIDE: Final = said("By itself that saves little, since other work takes as long.")
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:

@@ -92,10 +92,11 @@ def _in_history(s: Signals, found: tuple[Emptying, ...], limits: Limits) -> Iter
             ),
             summary=said(
                 "{times:,} times `empty_cache()` gave back {bytes} in {segments:,} segments, and {taken:,} "
-                "segments were allocated again: {segments_2:,} {give} and as many {take}{price}. The peak is "
+                "segments were allocated again: {segments_2:,} {give} and {taken_2:,} {take}{price}. The peak is "
                 "no lower for it.",
                 times=one.times, bytes=quantity(one.bytes // one.times, "bytes"), segments=one.segments // one.times,
-                taken=one.taken, segments_2=one.segments, give=give, take=take, price=price,
+                taken=one.taken, segments_2=one.segments, give=give, taken_2=one.taken,
+                take=take, price=price,
             ),
             actions=(_REMOVE["npu" if "NPU" in s(variable) else "cuda"],),
             cost_ns=None if spent is None else cost_ns(s, spent),
