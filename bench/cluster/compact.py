@@ -115,8 +115,10 @@ class _Rank:
             "typical": np.ones(number, np.bool_),
         }  # fmt: skip
 
-    def waits(self, rank: int, matched: Matching) -> tuple[Counter[int], Counter[int]]:
-        """By step, exposed waiting in collectives, and in sends and receives, ns."""
+    def waits(
+        self, rank: int, matched: Matching, ranks: int
+    ) -> tuple[Counter[int], Counter[int], Counter[tuple[int, int]]]:
+        """By step, exposed waiting in collectives, and in sends and receives, ns; the first by who was last of all."""
         starts, ends = np.array(sorted(self._computing), np.int64).reshape(-1, 2).T
         computing = [Intervals.union_of(starts, ends)]
         calls = self.calls(rank)
@@ -132,10 +134,16 @@ class _Rank:
             exposed = done - begun - computing[0].within(begun, done)
             for at, ns in zip(step.tolist(), np.minimum(exposed, done - begun - moving).tolist(), strict=True):
                 between[at] += ns
-        in_collectives = Counter[int]()
-        for at, ns in zip(calls["step"].tolist(), np.maximum(held, 0).tolist(), strict=True):
+        in_collectives, awaited = Counter[int](), Counter[tuple[int, int]]()
+        every = [len(what.ranks) >= ranks for what, *_ in self._rows]
+        each = zip(
+            calls["step"].tolist(), np.maximum(held, 0).tolist(), matched.last(calls).tolist(), every, strict=True
+        )
+        for at, ns, last, whole in each:
             in_collectives[at] += ns
-        return in_collectives, between
+            if whole and ns:
+                awaited[at, last] += ns
+        return in_collectives, between, awaited
 
     def _pushed(self, ts: NDArray[np.int64], dur: NDArray[np.int64], wait: NDArray[np.int64]) -> NDArray[np.int64]:
         kernels = sorted((self.launched.get(one, end), end) for one, end in self._kernels)
@@ -172,8 +180,9 @@ def _times(job: SimJob, rank: int, one: _Rank, matched: Matching, steps: list[di
         sum(step["tile"][name] for step in steps) // number
         for name in ("total_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
     )
-    held, between = one.waits(rank, matched)
+    held, between, awaited = one.waits(rank, matched, job.ranks)
     most = list(enumerate((step["tile"]["exposed_comm_ns"] for step in steps), job.warmup_steps))
+    limits = dict(most)
     waits = [(at, min(held[at] + between[at], ns)) for at, ns in most]
     place = stage_of(job, rank)
     piped = job.stages > 1
@@ -181,4 +190,5 @@ def _times(job: SimJob, rank: int, one: _Rank, matched: Matching, steps: list[di
         number, total, compute, comm, copy, idle, sum(ns for _, ns in waits) // number,
         sum(min(held[at], ns) for at, ns in most) // number, tuple(waits),
         place.pipe.ranks if piped else (), place.index if piped else None,
+        awaited=tuple((at, last, min(ns, limits[at])) for (at, last), ns in awaited.items() if at in limits),
     )  # fmt: skip

@@ -83,6 +83,66 @@ def test_a_slow_rank_is_found_through_the_same_noise() -> None:
         assert list(named(*(times(0, waits=row.tolist()) for row in waits))) == [1]
 
 
+def between(first: dict[int, int], second: dict[int, int], *, steps: int = 4, mine: int = 0, **parts) -> RankTimes:
+    """A rank that waits for others in two collectives of each step: by who came last, how long."""
+    waits = sum(first.values()) + sum(second.values()) + mine
+    awaited = tuple((step, last, ns) for step in range(steps) for last, ns in (*first.items(), *second.items()))
+    return times(waits, steps=steps, awaited=awaited, **parts)
+
+
+def two_late(late: int, *, least: int | None = None, steps: int = 4, mine: int = 0, **parts) -> dict[int, int]:
+    """Rank 0 makes the others wait in the first collective, rank 1, which waits there, in the second."""
+    held = between({0: 2_000_000}, {}, steps=steps, mine=mine, **parts)
+    others = [between({0: 2_000_000}, {1: late}, steps=steps, **parts) for _ in range(2)]
+    next_one = between({0: 2_000_000}, {1: late if least is None else least}, steps=steps, **parts)
+    return named(between({}, {1: late}, steps=steps, **parts), held, *others, next_one)
+
+
+def test_two_ranks_may_be_late_in_turn() -> None:
+    """Rank 1 waits for rank 0 as all do, and then all wait for rank 1."""
+    assert two_late(500_000) == {0: 2_000_000, 1: 500_000}
+
+
+@pytest.mark.parametrize(
+    ("late", "least", "steps", "mine", "found"),
+    [
+        (100_000, None, 4, 0, True),
+        (99_999, None, 4, 0, False),  # below 1 % of the step
+        (500_000, 99_999, 4, 0, False),  # another one is nearly as late
+        (500_000, None, 3, 0, True),
+        (500_000, None, 2, 0, False),  # of two steps some rank is the last in both
+        (500_000, None, 4, 400_001, False),  # it waits for others elsewhere
+        (500_000, None, 4, 400_000, True),
+    ],
+)  # fmt: skip
+def test_the_second_one_is_late_by_what_all_wait_for_it(
+    late: int, least: int | None, steps: int, mine: int, found: bool
+) -> None:
+    assert (1 in two_late(late, least=least, steps=steps, mine=mine)) is found
+
+
+def test_in_a_pipeline_waiting_before_a_collective_counts() -> None:
+    assert 1 not in two_late(500_000, pipe=(0, 1), place=0)
+
+
+def test_noise_makes_no_rank_late_in_turn() -> None:
+    """Six collectives a step, to each of which some rank comes last by chance."""
+    draw, alarms = np.random.default_rng(9), 0
+    for _ in range(200):
+        ranks, steps = int(draw.integers(2, 9)), int(draw.integers(3, 7))
+        own = draw.normal(0, 0.02 * STEP, (ranks, steps, 6))
+        waits = (own.max(axis=0) - own).astype(int)
+        last = own.argmax(axis=0)
+        rows = [
+            times(0, waits=mine.sum(axis=1).tolist(), awaited=tuple(
+                (step, int(last[step, at]), int(mine[step, at])) for step in range(steps) for at in range(6)
+            ))
+            for mine in waits
+        ]  # fmt: skip
+        alarms += bool(named(*rows))
+    assert alarms <= 4
+
+
 def staged(pipe: int, place: int, held: int, bubble: int) -> RankTimes:
     """A rank of three pipelines of two stages, (0, 3), (1, 4) and (2, 5)."""
     return replace(

@@ -67,39 +67,52 @@ class CollectiveTransfers:
         ns: int64[n], time of the transfer, at most the collective's own duration on the rank.
         ranks: int32[n], how many participants' recordings are at hand; 0 if the library recorded its transfers.
         shortest: int64[n], duration on the rank at hand on which it took least; the highest number for none.
+        last: int64[n], that rank, which of those at hand came last; -1 for none.
     """
 
     event: NDArray[np.int64]
     ns: Times
     ranks: NDArray[np.int32]
     shortest: Times
+    last: NDArray[np.int64]
 
     def of(self, events: NDArray[np.int64], otherwise: Times) -> tuple[Times, NDArray[np.int32]]:
         """Transfer time and participants of collectives; their own durations and 1 where nothing else is known."""
         found, ranks = otherwise.copy(), np.ones(events.size, np.int32)
-        if self.event.size:
-            at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)
-            known = self.event[at] == events
-            found[known] = np.minimum(found[known], self.ns[at[known]])
-            ranks[known] = self.ranks[at[known]]
+        at, known = self._at(events)
+        found[known] = np.minimum(found[known], self.ns[at])
+        ranks[known] = self.ranks[at]
         return found, ranks
 
     def least(self, events: NDArray[np.int64], otherwise: Times) -> Times:
         """Shortest duration of each collective on any rank at hand, including this one."""
         found: Times = otherwise.copy()
-        if self.event.size:
-            at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)
-            known = self.event[at] == events
-            found[known] = np.minimum(found[known], self.shortest[at[known]])
+        at, known = self._at(events)
+        found[known] = np.minimum(found[known], self.shortest[at])
         return found
+
+    def last_of(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rank at hand that came last to each collective, int64[n]; -1 where that is not known."""
+        found = np.full(events.size, -1)
+        at, known = self._at(events)
+        found[known] = self.last[at]
+        return found
+
+    def _at(self, events: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Places of those collectives that are known, and which these are."""
+        if not self.event.size:
+            return np.zeros(0, np.int64), np.zeros(events.size, bool)
+        at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)
+        known = self.event[at] == events
+        return at[known], known
 
 
 def transfers(trace: Trace) -> CollectiveTransfers:
     """Transfer times of a rank's collectives, from the recordings of all ranks at hand."""
-    event, ns, ranks = _shortest(trace)
+    event, ns, ranks, came = _shortest(trace)
     recorded, moving = _recorded(trace)
     if not recorded.size:
-        return CollectiveTransfers(event, ns, ranks, ns)
+        return CollectiveTransfers(event, ns, ranks, ns, came)
     every = np.union1d(event, recorded)
     shortest = np.full(every.size, np.iinfo(np.int64).max)
     np.minimum.at(shortest, np.searchsorted(every, event), ns)
@@ -108,7 +121,9 @@ def transfers(trace: Trace) -> CollectiveTransfers:
     participants = np.zeros(every.size, np.int32)
     participants[np.searchsorted(every, event)] = ranks
     participants[np.searchsorted(every, recorded)] = 0
-    return CollectiveTransfers(every, both, participants, shortest)
+    last = np.full(every.size, -1)
+    last[np.searchsorted(every, event)] = came
+    return CollectiveTransfers(every, both, participants, shortest, last)
 
 
 def _recorded(trace: Trace) -> tuple[Times, Times]:
@@ -121,9 +136,9 @@ def _recorded(trace: Trace) -> tuple[Times, Times]:
     return events[order], np.concatenate([moving, summed["ns"]])[order]
 
 
-def _shortest(trace: Trace) -> tuple[Times, Times, NDArray[np.int32]]:
-    calls = trace.whole.once(calls_of)
-    return calls["event"], *trace.job.once(matching).of(calls)
+def _shortest(trace: Trace) -> tuple[Times, Times, NDArray[np.int32], NDArray[np.int64]]:
+    calls, matched = trace.whole.once(calls_of), trace.job.once(matching)
+    return calls["event"], *matched.of(calls), matched.last(calls)
 
 
 def matching(job: Trace) -> Matching:

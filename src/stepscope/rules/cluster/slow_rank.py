@@ -11,9 +11,10 @@ that is throttled, too hot, shared with another process or partly broken slows d
 A rank's wait in a collective is its own duration less that of the shortest participant, so that clocks of different
 hosts are never compared. A rank is late if it hardly waits, and those that are like it, the ranks of the same stage
 where there is a pipeline, wait `min_wait` of their step longer, in three steps or in all of fewer, and by more than
-chance (`late_ranks.late_ranks`, which the table `slow_ranks` asks as well). What it takes longer must mostly be
-computing: kernels of the same name that run equally often take `min_ratio` times as long as on its like
-(`cluster.kernels`), while it has no more to compute (`cluster.work`). The price is the least that one of those that
+chance (`late_ranks.late_ranks`, which the table `slow_ranks` asks as well). Without a pipeline a rank that waits for
+another one first is late, too, if they wait so long in collectives of the whole job to which it came last. What it
+takes longer must mostly be computing: kernels of the same name that run equally often take `min_ratio` times as long as
+on its like (`cluster.kernels`), while it has no more to compute (`cluster.work`). The price is the least that one of those that
 wait would save on its dependency graph without waiting.
 
 ## What to try

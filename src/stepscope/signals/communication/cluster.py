@@ -77,6 +77,8 @@ class Collectives:
         known: bool[n], whether the wait is known: the library recorded the transfer, or the recordings of all ranks of
             the group are at hand, or of half of them, where it is no less than that.
         absent: bool[n], whether it is known, but for ranks of the group that are not at hand, or may not be.
+        last: int64[n], the rank that came last, of those at hand; -1 where that is not known.
+        whole: bool[n], whether all ranks of the job take part.
         step: int64[n].
         steps: Number of complete steps.
     """
@@ -88,6 +90,8 @@ class Collectives:
     left: NDArray[np.float64]
     known: NDArray[np.bool_]
     absent: NDArray[np.bool_]
+    last: NDArray[np.int64]
+    whole: NDArray[np.bool_]
     step: NDArray[np.int64]
     steps: int
 
@@ -140,7 +144,10 @@ def collectives(s: Signals) -> Collectives:
     absent = known & ~recorded & ((ranks < world) | ((rows["world"] < 0) & (size is None)))
     exposed = np.maximum(exposed, 0)
     unseen = np.minimum(exposed, told.least(rows["event"], rows["dur"]) - transfer)
-    return Collectives(rows["event"], wait, exposed, unseen, transfer / rows["dur"], known, absent, rows["step"], steps)
+    return Collectives(
+        rows["event"], wait, exposed, unseen, transfer / rows["dur"], known, absent, told.last_of(rows["event"]),
+        world >= max(least, size or 0), rows["step"], steps,
+    )  # fmt: skip
 
 
 def _unhidden(s: Signals, rows: Mapping[str, NDArray[np.int64]], wait: Times) -> Times:

@@ -9,6 +9,12 @@ than these is what they wait for it; what it waits itself, for other ranks or st
 * if that is so in three of their common steps, or in all of fewer, and, of three or more, is five standard errors by
   what it changes from step to step. Noise makes some rank late in each step, but hardly the same one.
 
+Where one rank makes the others wait in one collective and another one in the next, both are late: all ranks leave a
+collective of the whole job together, so that who was waited for before it does not matter behind it. So without a
+pipeline a rank is late, too,
+
+* if the others wait so much longer than it, and so long where it came last of all, each of them, in three steps.
+
 Its step is as long as that of its like, so that what it waits less it does something else: it computes, idles, copies
 or transfers longer, or its steps begin later. These parts add up to its lateness, and the largest is the reason.
 """
@@ -21,9 +27,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stepscope.signals.communication.late_by_step import LaterByStep
 from stepscope.signals.communication.rank_times import RankTimes
 
 Reason = Literal["compute", "host", "copies", "link", "start"]
@@ -32,12 +36,6 @@ Reason = Literal["compute", "host", "copies", "link", "start"]
 LEAST: Final = 0.01
 #: A rank that waits less than this part of what the others wait is the one that comes last.
 _LAST: Final = 0.3
-#: Noise makes a rank late in one step or another; in so many, or all where there are fewer, hardly ever the same one.
-_STEPS: Final = 3
-#: Standard errors from which on lateness is no chance.
-_SURE: Final = 5
-#: The median absolute deviation of a normal distribution times this is its standard deviation.
-_NORMAL: Final = 1.4826
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class LateRank:
 
     Attributes:
         rank: The rank.
-        like: The other ranks of its stage that are not late; all of those of the job where there is no pipeline.
+        like: The other ranks of its stage that wait in collectives; all of those of the job where there is no pipeline.
         wait_ns: Time per step that these wait longer than it, as a median.
         least_ns: The same of the one that waits least.
         share: wait_ns as a share of the median step of its like.
@@ -92,27 +90,50 @@ def stages(times: Mapping[int, RankTimes]) -> list[tuple[int, ...]]:
 
 def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
     """The late ones of ranks that do the same."""
-    held = {rank: one.held_ns or 0 for rank, one in same.items()}
-    usual = median(sorted(held.values())[len(held) // 2 :])
-    last = [rank for rank in same if held[rank] <= _LAST * usual] if usual else []
-    like = tuple(rank for rank in same if rank not in last)
-    if not last or len(last) > len(like):
+    if len(same) < 2:
         return
     waits = {rank: one.waited_ns or 0 for rank, one in same.items()}
-    others = [same[rank] for rank in like]
-    step, by_step = _median(one.step_ns for one in others), None
-    for rank in last:
-        wait = _median(waits[one] for one in like) - waits[rank]
-        gap = min(waits[one] for one in like) - waits[rank]
-        if min(wait, gap) < least * step or wait <= 0:
+    last, by_step = _last(same), None
+    like = tuple(rank for rank in same if rank not in last)
+    if last and len(last) <= len(like):
+        step = _median(same[rank].step_ns for rank in like)
+        for rank in last:
+            wait = _median(waits[one] for one in like) - waits[rank]
+            gap = min(waits[one] for one in like) - waits[rank]
+            if min(wait, gap) < least * step or wait <= 0:
+                continue
+            by_step = by_step or LaterByStep.of(same)
+            if by_step.again(rank, wait, least * step):
+                yield _found(same, rank, like, wait, gap, by_step)
+    if any(one.pipe for one in same.values()):
+        return
+    # Between two collectives of all ranks it does not matter who was waited for before them.
+    step = _median(one.step_ns for one in same.values())
+    for rank in like if len(last) <= len(like) else ():
+        others = [one for one in like if one != rank]
+        if not others or _median(waits[one] for one in others) - waits[rank] < least * step:
             continue
-        by_step = by_step or _ByStep.of(same)
-        if not by_step.again(rank, wait, least * step):
-            continue
-        parts = _parts(same[rank], others, wait)
-        absent = any(one.absent for one in same.values())
-        reason = max(parts, key=lambda part: parts[part])
-        yield LateRank(rank, like, wait, gap, wait / max(step, 1), parts, reason, max(by_step.steps, 1), absent)
+        by_step = by_step or LaterByStep.of(same)
+        wait, gap = by_step.awaited(rank, [same[one] for one in others], least * step)
+        if min(wait, gap) >= least * step:
+            yield _found(same, rank, tuple(others), wait, gap, by_step)
+
+
+def _last(same: Mapping[int, RankTimes]) -> list[int]:
+    """Those that hardly wait in collectives: nobody holds them up there."""
+    held = {rank: one.held_ns or 0 for rank, one in same.items()}
+    usual = median(sorted(held.values())[len(held) // 2 :])
+    return [rank for rank in same if held[rank] <= _LAST * usual] if usual else []
+
+
+def _found(
+    same: Mapping[int, RankTimes], rank: int, like: tuple[int, ...], wait: int, gap: int, by_step: LaterByStep
+) -> LateRank:
+    others = [same[one] for one in like]
+    step, parts = _median(one.step_ns for one in others), _parts(same[rank], others, wait)
+    reason = max(parts, key=lambda part: parts[part])
+    absent = any(one.absent for one in same.values())
+    return LateRank(rank, like, wait, gap, wait / max(step, 1), parts, reason, max(by_step.steps, 1), absent)
 
 
 def _parts(one: RankTimes, others: list[RankTimes], wait: int) -> dict[Reason, int]:
@@ -127,57 +148,3 @@ def _parts(one: RankTimes, others: list[RankTimes], wait: int) -> dict[Reason, i
 
 def _median(values: Iterable[int]) -> int:
     return int(median(list(values)))
-
-
-@dataclass(frozen=True, slots=True)
-class _ByStep:
-    """How much longer others waited than each of m ranks, in each of the n steps that all have.
-
-    Attributes:
-        ranks: The m ranks.
-        later: int64[m, n] ns, beyond the median of the others.
-        noise: Standard deviation of that from step to step, in ns.
-    """
-
-    ranks: tuple[int, ...]
-    later: NDArray[np.int64]
-    noise: float
-
-    @property
-    def steps(self) -> int:
-        """The number of common steps."""
-        return int(self.later.shape[1])
-
-    @classmethod
-    def of(cls, same: Mapping[int, RankTimes]) -> _ByStep:
-        """Compare ranks that do the same."""
-        each = {rank: dict(one.waits) for rank, one in same.items()}
-        common = sorted(set.intersection(*(set(waits) for waits in each.values())))
-        waits = np.array([[waits[step] for step in common] for waits in each.values()], np.int64)
-        later = _median_of_others(waits) - waits
-        changes = np.abs(np.diff(later, axis=1))
-        # Of two values the difference varies by the square root of 2 more than each.
-        noise = _NORMAL * float(np.median(changes)) / 2**0.5 if changes.size else 0.0
-        return cls(tuple(same), later, noise)
-
-    def again(self, rank: int, wait: int, least: float) -> bool:
-        """Whether a rank is late in several steps, and more than by chance."""
-        if not self.steps:
-            return True
-        mine = self.later[self.ranks.index(rank)]
-        often = int(np.count_nonzero(mine >= least)) >= min(_STEPS, self.steps)
-        return often and (self.steps < _STEPS or wait >= _SURE * self.noise / self.steps**0.5)
-
-
-def _median_of_others(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each row of int64[m, n], m > 1, the median of the other rows, int64[m, n]."""
-    m = values.shape[0]
-    order = np.argsort(values, axis=0, kind="stable")
-    place = np.empty_like(order)
-    np.put_along_axis(place, order, np.arange(m)[:, None], axis=0)
-    ranked = np.take_along_axis(values, order, axis=0)
-    # Without one of m sorted values, the k-th is that at k, or the next one if the one left out comes before.
-    low, high = (m - 2) // 2, (m - 1) // 2
-    found = [np.take_along_axis(ranked, np.where(place <= k, k + 1, k), axis=0) for k in (low, high)]
-    middle: NDArray[np.int64] = (found[0] + found[1]) // 2
-    return middle

@@ -9,12 +9,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.grouping import Groups
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
-from stepscope.signals.communication.cluster import collectives
+from stepscope.signals.communication.cluster import Collectives, collectives
 from stepscope.signals.communication.pipeline import bubbles, given_pipe, stage
 from stepscope.signals.signal import Signals, signal
 
+#: Where all ranks at hand wait for more than this part, the one that came last is not at hand.
+_ALL_WAIT: Final = 0.1
 _NUMBERS_SQL: Final = "SELECT step, number FROM steps WHERE typical ORDER BY ts, step"
 
 
@@ -37,6 +40,8 @@ class RankTimes:
         place: Its stage, from 0 on; None if not recorded.
         under_way: Whether what is recorded is the job, and not its start-up or a few kernels.
         absent: Whether collectives whose waiting counts had other ranks that are not at hand, or may have had.
+        awaited: By step, as in `waits`, and rank: the part of the waiting in collectives of the whole job to which that
+            rank came last, beyond what all ranks waited.
     """
 
     steps: int
@@ -52,6 +57,7 @@ class RankTimes:
     place: int | None = None
     under_way: bool = True
     absent: bool = False
+    awaited: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def transfer_ns(self) -> int:
@@ -96,14 +102,27 @@ def rank_times(s: Signals) -> RankTimes:
     numbers = {row["step"]: row["number"] for row in s.trace.rows(_NUMBERS_SQL)}
     named = all(number is not None for number in numbers.values())
     order = [step for step in numbers if step in each]
+    called = {step: int(numbers[step]) if named else place for place, step in enumerate(order)}
     return replace(
         times,
         waited_ns=sum(each[step][0] // devices[step] for step in order) // len(order),
         held_ns=sum(each[step][1] // devices[step] for step in order) // len(order),
-        waits=tuple(
-            (int(numbers[step]) if named else place, each[step][0] // devices[step]) for place, step in enumerate(order)
+        waits=tuple((called[step], each[step][0] // devices[step]) for step in order),
+        awaited=tuple(
+            (called[step], last, min(ns, each[step][1]) // devices[step])
+            for (step, last), ns in _awaited(found).items()
+            if step in called
         ),
     )
+
+
+def _awaited(found: Collectives) -> dict[tuple[int, int], int]:
+    """What the rank waits for each other one, by step, in collectives of all ranks, which none of them waits in, ns."""
+    wait = found.exposed - found.unseen
+    mine = found.known & found.whole & (found.last >= 0) & (wait > 0) & (found.unseen <= _ALL_WAIT * found.exposed)
+    each = Groups.by(found.step[mine], found.last[mine])
+    keys = zip(found.step[mine][each.first].tolist(), found.last[mine][each.first].tolist(), strict=True)
+    return dict(zip(keys, each.sum(wait[mine]).tolist(), strict=True))
 
 
 def _by_step(steps: NDArray[np.int64], ns: NDArray[np.int64]) -> Counter[int]:
