@@ -89,5 +89,5 @@ def write_table(columns: int, path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow([*known, *more])
         for row in range(_ROWS):
-            cells = {**known, "Task ID": row, "Start Time(us)": f"1700000000000{row * 20 + 100:06d}.000"}
+            cells = {**known, "Task ID": row, "Start Time(us)": f"1700000000{row * 20 + 100:06d}.000"}
             writer.writerow([*cells.values(), *["1.5"] * len(more)])
