@@ -14,8 +14,8 @@ where there is a pipeline, wait `min_wait` of their step longer, in three steps 
 chance (`late_ranks.late_ranks`, which the table `slow_ranks` asks as well). Without a pipeline a rank that waits for
 another one first is late, too, if they wait so long in collectives of the whole job to which it came last. What it
 takes longer must mostly be computing: kernels of the same name that run equally often take `min_ratio` times as long as
-on its like (`cluster.kernels`), while it has no more to compute (`cluster.work`). The price is the least that one of those that
-wait would save on its dependency graph without waiting.
+on its like (`cluster.kernels`), while it has no more to compute (`cluster.work`). The price is the least that one of
+those that wait would save on its dependency graph without waiting.
 
 ## What to try
 Compare clocks, temperatures and error counters of the device with its neighbours'; look for other processes on it; run
