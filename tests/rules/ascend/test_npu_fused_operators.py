@@ -152,7 +152,7 @@ def test_experts_that_only_cost_the_host_are_shown_where_the_device_waits_for_it
         signals = {**given(), npu_experts.expert_loops: loop, waiting_for_host_share: waits}
         found = drafts("ASC016", signals)
         assert len(found) == count
-        assert all(one.most_ns == 2_000 and "for all experts" in one.summary for one in found)
+        assert all(one.most_ns == 2_000 for one in found)
 
 
 def test_other_devices_have_other_operators() -> None:

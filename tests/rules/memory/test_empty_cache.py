@@ -64,7 +64,7 @@ def test_a_snapshot_names_the_line_and_a_price_that_may_be_small() -> None:
     assert figures(draft.title) == ["entrance.py:104"]
     assert {"1.00 GiB", "15", "28", "405", "empty_cache()"} <= set(figures(draft.summary))
     assert draft.cost_ns == 190_000_000 * (420 + 405) // 420
-    assert "420 cudaFree and 405 cudaMalloc" in draft.summary
+    assert figures(draft.summary).count("405") == 2  # allocated again, by as many calls
     assert draft.always
     assert drafts("MEM005", history(free_ns=None))[0].cost_ns is None
 
