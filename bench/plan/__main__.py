@@ -9,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+from bench.plan.fourth import fourth_set
 from bench.plan.page import page, second_page
 from bench.plan.rows import asked
 from bench.plan.second import second_set
@@ -23,9 +24,10 @@ def main() -> None:
     rows = [asked(row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
     further = [asked(row) for row in second_set()]
     third = [asked(row) for row in third_set()]
-    text = page(rows, further, third)
+    fourth = [asked(row) for row in fourth_set()]
+    text = page(rows, further, third, fourth)
     (ROOT / "docs" / "plan-benchmark.md").write_text(text, encoding="utf-8")
-    (ROOT / "docs" / "plan-benchmark-second.md").write_text(second_page(further, third), encoding="utf-8")
+    (ROOT / "docs" / "plan-benchmark-second.md").write_text(second_page(further, third, fourth), encoding="utf-8")
     print("\n## ".join(text.split("\n## ")[:2]))
 
 

@@ -13,16 +13,18 @@ from bench.plan.series import by_series, calibrated, middle, tau
 MISS_MEMORY, MISS_STEP = 0.10, 0.15
 
 
-def page(rows: Sequence[Row], second: Sequence[Row], third: Sequence[Row]) -> str:
+def page(rows: Sequence[Row], second: Sequence[Row], third: Sequence[Row], fourth: Sequence[Row]) -> str:
     """The page of the first set, with the figures of the others, as Markdown."""
     further = [*_second(second), "## A third set", "", *text.THIRD, "", *_by_series(third), ""]
+    further += ["## A fourth set", "", *text.FOURTH, *_by_series(fourth), "", *_all_of(fourth), ""]
     lines = [*_head(rows), *further, *_series(rows), *_rows(rows), *_misses(rows)]
     return "\n".join(lines) + "\n"
 
 
-def second_page(rows: Sequence[Row], third: Sequence[Row]) -> str:
-    """The page of the second and the third set."""
+def second_page(rows: Sequence[Row], third: Sequence[Row], fourth: Sequence[Row]) -> str:
+    """The page of all sets but the first."""
     both = [*_series(rows), *_rows(rows), *text.THIRD_HEAD, *_series(third, "###"), *_rows(third, "###")]
+    both += [*text.FOURTH_HEAD, *_series(fourth, "###"), *_rows(fourth, "###")]
     return "\n".join([*text.SECOND_HEAD, *both]) + "\n"
 
 
@@ -41,6 +43,16 @@ def _by_series(rows: Sequence[Row]) -> list[str]:
             f"| {'' if order is None else f'{order:.2f}'} |"
         )
     return lines
+
+
+def _all_of(rows: Sequence[Row]) -> list[str]:
+    """How far steps are off over all series, and in how far their order is right."""
+    steps = [row.step_error for row in rows if row.step_error is not None]
+    near, order = sum(abs(error) <= MISS_STEP for error in steps), tau(rows)
+    return [
+        f"All of them: steps {_percent(middle(steps))} off in the median, {near} of {len(steps)} within 15 %; scaled",
+        f"by any one row {_percent(middle(calibrated(rows)))}; tau over all {'' if order is None else f'{order:.2f}'}.",
+    ]
 
 
 def _second(rows: Sequence[Row]) -> list[str]:

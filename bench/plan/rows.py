@@ -80,7 +80,10 @@ def machine(row: dict[str, Any]) -> Platform:
 
 def document(row: dict[str, Any]) -> dict[str, Any]:
     """The row's model as a file of one's own."""
-    keys = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "params_b")
+    keys = (
+        "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "params_b", "tied", "family", "dropout",
+        "experts", "active_experts", "expert_ffn",
+    )  # fmt: skip
     return {"name": row["model"], **{key: row[key] for key in keys if row.get(key) is not None}}
 
 
@@ -107,7 +110,7 @@ _STATED: Final = {
     "ep": "ep", "virtual_stages": "vpp", "micro_batch": "micro_batch", "global_batch": "global_batch", "seq": "seq",
     "zero": "zero", "recompute": "recompute", "precision": "precision", "framework": "framework",
     "sequence_parallel": "sequence_parallel", "attention": "attention", "compiled": "compiled", "overlap": "overlap",
-    "master_weights": "master_weights", "reduce_each": "reduce_each",
+    "master_weights": "master_weights", "reduce_each": "reduce_each", "tp_overlap": "tp_overlap",
 }  # fmt: skip
 
 
