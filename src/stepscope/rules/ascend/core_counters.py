@@ -62,6 +62,14 @@ _HALF: Final = Action(
     before="y = f(x.float())",
     after="y = f(x.half())   # where its range and 11 bits suffice",
     page="npu-operators",
+    needs=("pytorch",),
+)
+_HALF_CALLS: Final = Action(
+    "Compute in fp16, of which a vector instruction takes twice as many",
+    before="AscendC::LocalTensor<float> x = queue.DeQue<float>();",
+    after="AscendC::LocalTensor<half> x = queue.DeQue<half>();   // where its range and 11 bits suffice",
+    page="npu-operators",
+    needs=("native", "npu"),
 )
 _WHOLE: Final = Action(
     "Move and compute whole vectors in place of single elements",
@@ -104,7 +112,8 @@ def _vectors(one: Inspected, limits: Limits) -> Iterator[Draft]:
     yield replace(
         about(
             one, said("Vector kernels are bound by arithmetic in fp32"),
-            said("its vector units compute in fp32 for {share} of its time", share=percent(share)), (_HALF,), 0.6,
+            said("its vector units compute in fp32 for {share} of its time", share=percent(share)),
+            (_HALF, _HALF_CALLS), 0.6,
             limits, vector_fp32=share,
         ),
         key=f"fp32 {one.name}",
