@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,68 @@ def test_numbers_beyond_any_time_or_count_stop_nothing(tmp_path: Path, number: s
     for name in ("trace_view.json", "kernel_details.csv"):
         (output / name).unlink(missing_ok=True)
     assert said(tmp_path)
+
+
+#: Samples of three components, and what is done to the last one: what it says then, and how many samples are kept.
+SAMPLE = {"Component": "PTA", "Timestamp(us)": at(100), "Total Allocated(MB)": "1.0", "Total Reserved(MB)": "2.0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "lost", "code", "kept"),
+    [
+        ("memory_record.csv", {}, None, 6),
+        ("memory_record.csv", {"Timestamp(us)": "N/A"}, "rows-skipped", 4),
+        ("memory_record.csv", {"Component": ""}, "rows-skipped", 4),
+        ("memory_record.csv", {"Total Allocated(MB)": "", "Total Reserved(MB)": "\t"}, "rows-skipped", 4),
+        ("memory_record.csv", {"Total Reserved(MB)": ""}, "cells-unreadable", 5),
+        ("npu_module_mem.csv", {"Total Reserved(MB)": ""}, "rows-skipped", 2),
+        ("nic.csv", {"Total Reserved(MB)": ""}, "cells-unreadable", 5),
+        ("nic.csv", {"Timestamp(us)": ""}, "rows-skipped", 4),
+    ],
+)
+def test_samples_that_lack_something_are_counted(
+    tmp_path: Path, name: str, lost: dict[str, str], code: str | None, kept: int
+) -> None:
+    output = write_text(tmp_path / "x_ascend_pt")
+    write_csv(
+        output / name, [SAMPLE, {**SAMPLE, "Timestamp(us)": at(200)}, {**SAMPLE, "Timestamp(us)": at(300), **lost}]
+    )
+    with open_fresh(tmp_path) as trace:
+        lines = trace.rows("SELECT code, count FROM health WHERE code IN ('rows-skipped', 'cells-unreadable')")
+        assert lines == ([{"code": code, "count": 1}] if code else [])
+        assert trace.scalar("SELECT count(*) FROM counters WHERE name NOT LIKE 'AI Core%'") == kept
+
+
+#: What stands where the profiler writes sums, and how many of three it costs.
+@pytest.mark.parametrize(
+    ("value", "lost"), [(5.5, 0), (None, 1), ("x", 1), (True, 1), (1e300, 1), (10**400, 1), (float("inf"), 1)]
+)
+def test_sums_that_are_no_numbers_are_counted(tmp_path: Path, value: object, lost: int) -> None:
+    output = write_text(tmp_path / "x_ascend_pt")
+    times = {"Start Timestamp(us)": 100.0, "Elapse Time(ms)": value}
+    link = {"Transit Size(MB)": 1.0, "Transport Type": "SDMA", "Size Distribution": {"64": [value, 2.0]}}
+    parts = {"Communication Time Info": times, "Communication Bandwidth Info": {"SDMA": link}}
+    (output / "communication.json").write_text(json.dumps({"step7": {"collective": {"hcom_x@1": parts}}}))
+    matrix = {"hcom_x@1": {"0-1": {"Transport Type": "HCCS", "Transit Time(ms)": value, "Op Name": "hcom_x"}}}
+    (output / "communication_matrix.json").write_text(json.dumps({"step7": {"collective": matrix}}))
+    with open_fresh(tmp_path) as trace:
+        lines = trace.rows("SELECT count, message FROM health WHERE code = 'values-unreadable'")
+        kept = trace.scalar("SELECT count(*) FROM recorded WHERE source IN ('communication', 'packets', 'matrix')")
+    sums = "sums of the profiler are no numbers, or too large to be right"
+    assert lines == ([{"count": 3, "message": sums}] if lost else [])
+    assert kept == 5 - 3 * lost
+
+
+def test_sums_of_a_database_that_are_no_numbers_are_counted(tmp_path: Path) -> None:
+    output = write_text(tmp_path / "x_ascend_pt")
+    with closing(sqlite3.connect(output / "analysis.db")) as connection, connection:
+        connection.execute("CREATE TABLE StepTraceTime (step, computing, free, bubble, note)")
+        connection.execute("INSERT INTO StepTraceTime VALUES (7, ?, 'x', 2.0, 'words')", [float("inf")])
+    with open_fresh(tmp_path) as trace:
+        assert trace.rows("SELECT count FROM health WHERE code = 'values-unreadable'") == [{"count": 2}]
+        assert trace.rows("SELECT metric, value FROM recorded WHERE source = 'steps'") == [
+            {"metric": "Bubble", "value": 2.0}
+        ]
 
 
 def test_a_wide_table_is_read_in_batches_up_to_a_number_of_columns(tmp_path: Path) -> None:

@@ -47,12 +47,12 @@ WITH told AS (
     WHERE source = 'operators' AND NOT $kernels OR source = 'api' AND NOT $calls
         OR source = 'matrix' AND NOT $parts AND regexp_matches(subject, '-total@')
 ), summed AS (
-    SELECT of, name, sum(value) FILTER (WHERE metric = 'Count')::BIGINT AS count,
-        round(sum(value * unit) FILTER (WHERE metric IN ('Total Time(us)', 'Time(us)', 'Transit Time(ms)')))::BIGINT
-            AS total_ns,
-        round(min(value * unit) FILTER (WHERE metric IN ('Min Time(us)', 'Min(us)')))::BIGINT AS min_ns,
-        round(max(value * unit) FILTER (WHERE metric IN ('Max Time(us)', 'Max(us)')))::BIGINT AS max_ns,
-        round(sum(value * 1e6) FILTER (WHERE metric = 'Transit Size(MB)'))::BIGINT AS bytes
+    SELECT of, name, try_cast(sum(value) FILTER (WHERE metric = 'Count') AS BIGINT) AS count,
+        try_cast(round(sum(value * unit) FILTER (WHERE metric IN ('Total Time(us)', 'Time(us)', 'Transit Time(ms)')))
+            AS BIGINT) AS total_ns,
+        try_cast(round(min(value * unit) FILTER (WHERE metric IN ('Min Time(us)', 'Min(us)'))) AS BIGINT) AS min_ns,
+        try_cast(round(max(value * unit) FILTER (WHERE metric IN ('Max Time(us)', 'Max(us)'))) AS BIGINT) AS max_ns,
+        try_cast(round(sum(value * 1e6) FILTER (WHERE metric = 'Transit Size(MB)')) AS BIGINT) AS bytes
     FROM told WHERE value >= 0 AND NOT (of = 'links' AND
         split_part(split_part(name, ' ', 1), '-', 1) = split_part(split_part(name, ' ', 1), '-', 2))
     GROUP BY ALL

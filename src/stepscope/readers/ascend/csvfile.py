@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from stepscope.store.staging import Staging, first_row
 #: What may stand around the text of a cell, and what cells hold that were not collected.
 BLANKS: Final = " \t\r\n"
 ABSENT: Final = ("", "N/A", "NA", "None", "null", "nan")
+#: What a number is multiplied by when it is read, by the unit in its column's name.
+FACTORS: Final = {"(us)": 1000, "(ms)": 10**6, "(KB)": 1 << 10, "(MB)": 1 << 20}
 #: Columns that one query looks at: DuckDB needs some MB for each expression over a column.
 COLUMNS_AT_A_TIME: Final = 64
 #: Columns that hold numbers in every version.
@@ -33,12 +36,14 @@ class CsvTable:
         columns: Names in the file's header, stripped of blanks.
         rows: Number of rows.
         numeric: Columns that were read as numbers.
+        lost: Of samples: `rows` of which nothing is kept, and empty `cells` where numbers belong.
     """
 
     name: str
     columns: tuple[str, ...]
     rows: int
     numeric: set[str] = field(default_factory=set)
+    lost: Counter[str] = field(default_factory=Counter)
 
     def text(self, *spellings: str) -> str:
         """SQL for a cell's text in the first of the columns that the file has; null where not collected."""
@@ -58,9 +63,10 @@ class CsvTable:
         return quoted_name(column)
 
     def number(self, *spellings: str) -> str:
-        """SQL for a cell as a floating-point number; null where it is none or not finite."""
-        cell = f"try_cast({self._asked(spellings)} AS DOUBLE)"
-        return f"CASE WHEN isfinite({cell}) THEN {cell} END"
+        """SQL for a cell as a floating-point number; null where it is none, not finite or too large."""
+        asked = self._asked(spellings)
+        cell = f"try_cast({asked} AS DOUBLE)"
+        return f"CASE WHEN abs({cell}) < {largest(asked)} THEN {cell} END"
 
     def integer(self, *spellings: str) -> str:
         """SQL for a cell as an integer."""
@@ -90,12 +96,21 @@ def observe_zeros(staging: Staging, path: Path) -> None:
 
 
 def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
-    """Count cells that are no numbers in numeric columns."""
+    """Count cells that are no numbers in numeric columns, and what of samples is not kept."""
     columns = sorted(table.numeric)
     bad = sum(_bad_cells(staging, table, several) for several in at_a_time(columns))
     staging.observe(
         "cells-unreadable", "warning", bad, said("cells of {name} are no numbers where numbers belong", name=path.name),
         "its contents are missing",
+    )  # fmt: skip
+    staging.observe(
+        "cells-unreadable", "warning", table.lost["cells"],
+        said("cells of {name} are empty where numbers belong", name=path.name), "its contents are missing",
+    )  # fmt: skip
+    staging.observe(
+        "rows-skipped", "warning", table.lost["rows"],
+        said("rows of {name} have no time, no number or do not say of what they are", name=path.name),
+        "they are missing from every number",
     )  # fmt: skip
 
 
@@ -115,14 +130,14 @@ def _bad_cells(staging: Staging, table: CsvTable, columns: Sequence[str]) -> int
     return sum(wrong for column, right, wrong in counted if right > wrong or _NUMBERS.fullmatch(column))
 
 
-#: What a number is multiplied by when it is read, by the unit in its column's name.
-_FACTORS: Final = {"(us)": 1000, "(KB)": 1 << 10, "(MB)": 1 << 20}
-
-
 def _usable(column: str) -> str:
     """SQL for whether a cell is a number that 64 bits can hold, times as ns and sizes as bytes."""
-    most = 2**63 // next((factor for unit, factor in _FACTORS.items() if unit in column), 1)
-    return f"abs(try_cast({quoted_name(column)} AS DOUBLE)) < {most}"
+    return f"abs(try_cast({quoted_name(column)} AS DOUBLE)) < {largest(column)}"
+
+
+def largest(column: str) -> int:
+    """Below what a number of a column is, so that it and its difference to another fit 64 bits."""
+    return 2**62 // next((factor for unit, factor in FACTORS.items() if unit in column), 1)
 
 
 def cell_text(cell: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.readers.ascend.csvfile import CsvTable
+from stepscope.readers.ascend.tables.series import add_series
 from stepscope.store.staging import Staging
 
 _KIB: Final = 1 << 10
@@ -60,24 +61,26 @@ def read_operator_memory(staging: Staging, table: CsvTable) -> None:
 
 def read_components(staging: Staging, table: CsvTable) -> None:
     """Read totals of `memory_record.csv` as counters in bytes: one series per component and kind of total."""
-    totals = (table.scaled(_MIB, f"Total {kind}(MB)") for kind in ("Allocated", "Reserved", "Active"))
-    staging.connection.execute(
-        "INSERT INTO ascend_counters SELECT ts, 'memory', component || ' ' || kind, value FROM (SELECT "
-        f"{table.nanoseconds('Timestamp(us)')} AS ts, {table.text('Component')} AS component, "
-        f"unnest(['allocated', 'reserved', 'active']) AS kind, unnest([{', '.join(totals)}]) AS value "
-        f"FROM {table.name}) WHERE ts IS NOT NULL AND value IS NOT NULL AND component IS NOT NULL"
+    titles = [f"Total {kind}(MB)" for kind in ("Allocated", "Reserved", "Active")]
+    totals = ", ".join(table.scaled(_MIB, title) for title in titles)
+    empty = ", ".join(f"{table.text(title)} IS NULL" for title in titles)
+    samples = (
+        f"SELECT row, {table.nanoseconds('Timestamp(us)')} AS ts, {table.text('Component')} || ' ' || "
+        f"unnest(['allocated', 'reserved', 'active']) AS name, unnest([{totals}]) AS value, "
+        f"unnest([{empty}]) AS is_empty FROM {table.name}"
     )
+    add_series(staging, table, "memory", samples)
 
 
 def read_modules(staging: Staging, table: CsvTable) -> None:
     """Read the memory of each CANN module (`npu_module_mem.csv`) as counters in bytes."""
-    staging.connection.execute(
-        "INSERT INTO ascend_counters SELECT ts, 'module memory', 'module ' || component || ' reserved', value "
-        "FROM (SELECT "
-        f"{table.nanoseconds('Timestamp(us)')} AS ts, {table.text('Component')} AS component, "
-        f"{table.scaled(_MIB, 'Total Reserved(MB)')} AS value FROM {table.name}) "
-        "WHERE ts IS NOT NULL AND value IS NOT NULL AND component IS NOT NULL"
+    title = "Total Reserved(MB)"
+    samples = (
+        f"SELECT row, {table.nanoseconds('Timestamp(us)')} AS ts, "
+        f"'module ' || {table.text('Component')} || ' reserved' AS name, "
+        f"{table.scaled(_MIB, title)} AS value, {table.text(title)} IS NULL AS is_empty FROM {table.name}"
     )
+    add_series(staging, table, "module memory", samples)
 
 
 def stage_memory(staging: Staging) -> None:

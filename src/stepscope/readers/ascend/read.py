@@ -34,6 +34,7 @@ from stepscope.readers.ascend.sums import (
     take_sums_for_events,
 )
 from stepscope.readers.ascend.tables.added import observe_added
+from stepscope.readers.ascend.tables.limits import drop_impossible
 from stepscope.readers.ascend.tables.link_rates import add_link_rates
 from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import Progress, Source
@@ -53,6 +54,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     create(staging)
     _observe_files(staging, result)
     found = _read_files(result, staging, progress)
+    drop_impossible(staging)
     gather_sums(staging)
     add_link_rates(staging)
     events = staging.one("SELECT (SELECT count(*) FROM ascend_host) + (SELECT count(*) FROM ascend_device)")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from stepscope.model.sums.rank import SumRow
+from stepscope.readers.ascend.csvfile import FACTORS
+from stepscope.readers.ascend.tables.limits import real
 
 
 def communication_rows(value: dict[str, Any]) -> tuple[list[SumRow], dict[str, str]]:
@@ -53,13 +55,14 @@ def _operations(value: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str
 
 def _numbers(source: str, step: str, subject: str, numbers: Any) -> Iterator[SumRow]:
     for metric, value in numbers.items() if isinstance(numbers, dict) else ():
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300:
-            yield source, step or None, subject, metric, float(value)
+        # New versions may add words; under the name of an amount a word is damage.
+        if metric.endswith(tuple(FACTORS)) or isinstance(value, (int, float)):
+            yield source, step or None, subject, metric, real(value)
 
 
 def _packets(step: str, subject: str, details: Any) -> Iterator[SumRow]:
     sizes = details.get("Size Distribution") if isinstance(details, dict) else None
     for size, pair in sizes.items() if isinstance(sizes, dict) else ():
-        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, (int, float)) for n in pair):
-            yield "packets", step or None, f"{subject} {size} MB", "Count", float(pair[0])
-            yield "packets", step or None, f"{subject} {size} MB", "Duration(ms)", float(pair[1])
+        if isinstance(pair, list) and len(pair) == 2:
+            yield "packets", step or None, f"{subject} {size} MB", "Count", real(pair[0])
+            yield "packets", step or None, f"{subject} {size} MB", "Duration(ms)", real(pair[1])

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from stepscope.model.sums.rank import SumRow
 from stepscope.readers.ascend.database.tables import AscendDatabase
+from stepscope.readers.ascend.tables.limits import real
 
 #: Key columns of the tables of sums; all others are numbers.
 _SUMS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -32,6 +33,8 @@ _METRICS: Final = {
 
 #: Columns about packets of one size, one row per size.
 _PACKETS: Final = {"count": "Count", "total_duration": "Duration(ms)"}
+#: Columns that hold numbers in every version.
+_AMOUNTS: Final = frozenset({*_METRICS, *_PACKETS})
 
 
 def analysis_rows(database: AscendDatabase, kept: Collection[str] = ()) -> tuple[list[SumRow], dict[str, str]]:
@@ -53,9 +56,9 @@ def analysis_rows(database: AscendDatabase, kept: Collection[str] = ()) -> tuple
             step = re.sub(r"^step", "", str(cells.get("step") or "")) or None
             subject = _subject(source, cells)
             rows += [
-                _row(source, step, subject, column, float(cells[column]), cells)
+                _row(source, step, subject, column, real(cells[column]), cells)
                 for column in numbers
-                if isinstance(cells[column], (int, float))
+                if cells[column] is not None and (column in _AMOUNTS or isinstance(cells[column], (int, float)))
             ]
             if source == "matrix" and cells["op_name"]:
                 rows.append(("matrix operation", step, subject, str(cells["op_name"]), 1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.readers.ascend.csvfile import CsvTable, at_a_time
+from stepscope.readers.ascend.tables.series import add_series
 from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging
 
@@ -40,9 +41,8 @@ def _add(staging: Staging, table: CsvTable, kind: str, time: str | None, words: 
             {"kind": kind, "name": column},
         )
         return
-    staging.connection.execute(
-        "INSERT INTO ascend_counters SELECT ts, $kind, trim($name || ' ' || subject), value FROM ("
-        f"{values}, {table.nanoseconds(time)} AS ts FROM {table.name}) "
-        "WHERE ts IS NOT NULL AND value IS NOT NULL ORDER BY row",
-        {"kind": kind.upper(), "name": column},
+    samples = (
+        "SELECT row, ts, trim($name || ' ' || subject) AS name, value, is_empty FROM ("
+        f"{values}, {table.nanoseconds(time)} AS ts, {table.text(column)} IS NULL AS is_empty FROM {table.name})"
     )
+    add_series(staging, table, kind.upper(), samples, {"name": column}, whole=False)
