@@ -17,6 +17,7 @@ from readers.nsight.database import Export, write
 from series import series
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
+from stepscope.readers.nsight.folder_tables import FolderTables
 from stepscope.readers.nsight.reader import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES
 from stepscope.readers.sqlite.columns import Columns
@@ -104,6 +105,33 @@ def test_text_that_is_no_utf8_is_replaced_and_said(export, tmp_path, kind):
         check_invariants(trace)
         [line] = trace.rows("SELECT message FROM health WHERE code = 'tables-damaged'")
     assert "StringIds (text of value that is no UTF-8)" in line["message"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "stream"])
+def test_of_columns_with_one_name_the_first_is_read_and_values_that_do_not_fit_are_counted(export, tmp_path, kind):
+    folder = export.folder(tmp_path / "folder", kind)
+    names = pa.array([b"EXPORT_SCHEMA_VERSION", b"\xff\x00"], pa.binary())
+    pairs = pa.Table.from_arrays([names, pa.array(["3.25.0", "x"]), pa.array(["1", "2"])], ["name", "value", "value"])
+    write(pairs, folder / "META_DATA_EXPORT", kind, 1000)
+    columns = {"start": [1.0, 1e300, float("inf"), float("nan")], "end": ["9", "10", "x", None], "nameId": [1] * 4}
+    write(pa.table(columns), folder / "OSRT_API", kind, 1000)
+    with closing(FolderTables(folder)) as opened:
+        wanted = Columns(texts=("name", "value"))
+        assert [row["value"] for chunk in opened.scan("META_DATA_EXPORT", wanted) for row in chunk.to_pylist()] == [
+            "3.25.0", "x",
+        ]  # fmt: skip
+        assert sorted(opened.damage) == [
+            "table META_DATA_EXPORT (it has several columns value, the first is read)",
+            "table META_DATA_EXPORT (text of name that is no UTF-8)",
+        ]
+        [calls] = opened.scan("OSRT_API", Columns(ints=("start", "end")))
+        assert calls.to_pydict() == {"start": [1, None, None, None], "end": [9, 10, None, None]}
+        assert opened.losses.unfit == {("OSRT_API", "start"): 3, ("OSRT_API", "end"): 1}
+    with open_fresh(folder) as trace:
+        check_invariants(trace)
+        counts = {row["code"]: row["count"] for row in trace.rows("SELECT code, count FROM health")}
+    assert counts["tables-damaged"] == 2
+    assert counts["values-unreadable"] == 4
 
 
 @pytest.mark.parametrize("packing", series(PACKINGS, 3))

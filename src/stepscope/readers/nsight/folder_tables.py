@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.language import said
-from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns
+from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns, arrow_column, as_text
 from stepscope.readers.sqlite.losses import Losses
 
 _SUFFIXES: Final = (".parquet", ".arrow")
@@ -79,24 +79,47 @@ class FolderTables:
         Raises:
             ArrowInvalid: Its layout is broken.
         """
-        if name not in batch.schema.names:
+        found = batch.schema.get_all_field_indices(name)
+        if not found:
             return pa.nulls(batch.num_rows, kind)
-        values = batch.column(name)
+        if len(found) > 1:
+            self._note(said("table {table} (it has several columns {name}, the first is read)", table=table, name=name))
+        values = batch.column(found[0])
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
-        try:
-            values.validate(full=True)
-        except pa.ArrowInvalid:
-            if not pa.types.is_string(values.type):
-                raise
-            values = _text(values.cast(pa.binary()))
-            self.damage.append(said("table {table} (text of {name} that is no UTF-8)", table=table, name=name))
+        if _is_text(values.type):
+            values = values.cast(pa.binary()) if pa.types.is_binary(kind) else self._text(table, name, values)
+        values.validate(full=True)
         try:
             # Identities are unsigned here and signed in SQLite, with the same 64 bits.
-            return values.cast(kind, safe=False)
+            return values.cast(kind, safe=not pa.types.is_integer(values.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            self.losses.unfit[table, name] += batch.num_rows - values.null_count
-            return pa.nulls(batch.num_rows, kind)
+            stored = values.to_pylist()
+            read = arrow_column([one.encode() if isinstance(one, str) else one for one in stored], kind)
+            self.losses.compare(table, name, stored, read)
+            return read
+
+    def _text(self, table: str, name: str, values: Any) -> Any:
+        """Text as it is, and bytes as text; what is no UTF-8 in them is replaced and noted.
+
+        Raises:
+            ArrowInvalid: Its layout is broken.
+        """
+        try:
+            values.validate(full=True)
+            text = values.cast(pa.string())
+            text.validate(full=True)
+            return text
+        except pa.ArrowInvalid:
+            raw = values.cast(pa.binary())
+            raw.validate(full=True)
+            self._note(said("table {table} (text of {name} that is no UTF-8)", table=table, name=name))
+            return as_text(raw)
+
+    def _note(self, damage: str) -> None:
+        """Note damage that each chunk of a table may have once."""
+        if damage not in self.damage:
+            self.damage.append(damage)
 
     def close(self) -> None:
         """Nothing to do: files are open only while they are read."""
@@ -130,7 +153,15 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(low, CHUNK_ROWS)
 
 
-def _text(raw: Any) -> Any:
-    """Text from bytes; what is no UTF-8 in them is replaced."""
-    raw.validate(full=True)
-    return pa.array([None if one is None else one.decode("utf-8", "replace") for one in raw.to_pylist()], pa.string())
+def _is_text(kind: pa.DataType) -> bool:
+    """Whether it is text, or bytes, which may stand for text."""
+    return any(
+        holds(kind)
+        for holds in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_fixed_size_binary,
+        )
+    )

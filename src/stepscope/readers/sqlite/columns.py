@@ -67,6 +67,6 @@ def _coerced(value: Any, kind: pa.DataType) -> Any:
         return -1
     try:
         number = float(value) if kind == pa.float64() else int(value)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, TypeError):
         return None
     return number if kind == pa.float64() or -(2**63) <= number < 2**63 else None
