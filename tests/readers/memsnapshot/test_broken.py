@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from readers.conformance import check_invariants, check_sniffing, check_unusable
-from readers.memsnapshot.snapshots import MIB, History, block, health, opened, segment, snapshot, trace_of
+from readers.memsnapshot.snapshots import MIB, History, block, health, opened, segment, snapshot, trace_of, write
 from series import rounds
 from stepscope.model.errors import UserError
 from support import shared
@@ -39,6 +39,19 @@ def test_a_cut_history_gives_all_whole_batches_before_the_cut(tmp_path: Path, pr
         assert kept % 1000 == 0
         assert health(trace)["truncated"] == 1
         assert trace.sql("SELECT requested FROM allocations WHERE seq = 2999").to_pylist() == [{"requested": 3099}]
+
+
+@pytest.mark.parametrize(("line", "odd"), [(7, 0), (-1, 0), ("7", 1), (None, 1), ([], 1), (1.5, 1)])
+def test_frames_of_other_types_are_kept_and_counted(tmp_path: Path, line: object, odd: int) -> None:
+    history = History().alloc(512, 512, "f", "main")
+    history.entries[0]["frames"][0]["line"] = line
+    content = snapshot([segment(512, [block(512, "active_allocated")])], history)
+    for path in (write(tmp_path, content), tmp_path / "snapshot.json"):
+        if path.suffix == ".json":
+            path.write_text(json.dumps(content))
+        with opened(path) as trace:
+            assert trace.scalar("SELECT len(frames) FROM call_stacks") == 2
+            assert health(trace).get("values-unreadable", 0) == odd
 
 
 @pytest.mark.parametrize(("part", "known"), [(0.3, 4), (0.6, 10), (0.97, 19)])

@@ -81,6 +81,16 @@ def frame_text(frame: Any) -> str:
     return text[:1000].replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
 
 
+def is_odd(frame: Any) -> bool:
+    """Whether a recorded frame has a file, line or function of another type than PyTorch writes."""
+    if not isinstance(frame, dict):
+        return True
+    get = frame.get
+    return not (
+        isinstance(get("filename", ""), str) and isinstance(get("name", ""), str) and type(get("line", 0)) is int
+    )
+
+
 def understood(text: str) -> StackFrame:
     """Classify a frame by its text."""
     category = next((category for category, pattern in _CATEGORIES if pattern.search(text)), None)

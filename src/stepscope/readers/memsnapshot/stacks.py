@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from stepscope.readers.memsnapshot.purpose import StackFrame, describe, frame_text, understood
+from stepscope.readers.memsnapshot.purpose import StackFrame, describe, frame_text, is_odd, understood
 
 #: Most frames per stack, cut at the outer end: Python allows a thousand nested calls, plus C++ frames.
 _DEEPEST: Final = 2000
@@ -13,7 +13,11 @@ Row = tuple[int, tuple[int, ...], str | None, str | None, str]
 
 
 class StackNumbers:
-    """Numbers call stacks from 0; equal stacks have one number."""
+    """Numbers call stacks from 0; equal stacks have one number.
+
+    Attributes:
+        odd: Number of frames whose file, line or function is of another type than it should be.
+    """
 
     def __init__(self) -> None:
         self._frames: dict[str, int] = {}
@@ -23,6 +27,7 @@ class StackNumbers:
         self._kept: list[Any] = []
         self._numbers: dict[tuple[int, ...], int] = {}
         self._pending: list[tuple[int, ...]] = []
+        self.odd = 0
 
     def number(self, frames: object) -> int | None:
         """The number of a list of frames, innermost first; None if it is empty or no list.
@@ -51,6 +56,7 @@ class StackNumbers:
         if found is not None:
             return found
         text = frame_text(frame)
+        self.odd += is_odd(frame)
         number = self._frames.setdefault(text, len(self._understood))
         if number == len(self._understood):
             self._understood.append(understood(text))
