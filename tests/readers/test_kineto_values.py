@@ -25,6 +25,17 @@ def test_what_stepscope_does_inside_the_program_is_no_part_of_it(tmp_path: Path)
     assert found == theirs
 
 
+@pytest.mark.parametrize(
+    ("name", "renamed"), [("[memory]", 0), ("[OutOfMemory]", 0), ("x", 1), ([[], []], 1), (None, 1), (3, 1)]
+)
+def test_events_of_the_allocator_with_another_name_are_counted(tmp_path: Path, name: Any, renamed: int) -> None:
+    args = {"Addr": 4096, "Bytes": 512, "Device Type": 1, "Device Id": 0, "Total Allocated": 512}
+    instant = json.loads(event("cpu_instant_event", "", 11, ph="i", args=args))
+    trace = read(document(event("cpu_op", "a"), json.dumps({**instant, "name": name})), tmp_path)
+    assert health(trace).get("values-unreadable", 0) == renamed
+    assert trace.scalar("SELECT count(*) FROM raw_memory") == int(name == "[memory]")
+
+
 def raw(name: str, ts: str, dur: str = "1", args: str = "{}") -> str:
     """An event whose times are put into the text as they are."""
     return f'{{"ph":"X","cat":"cpu_op","name":"{name}","pid":1,"tid":1,"ts":{ts},"dur":{dur},"args":{args}}}'

@@ -27,6 +27,8 @@ _MEMBERS: Final = (
 )  # fmt: skip
 #: Phases of events that are read; others are asynchronous intervals, objects, samples and dumps.
 _PHASES: Final = b"XBEiIMCstf"
+#: PyTorch's category of instants at which memory is taken or given back.
+_ALLOCATOR: Final = "cpu_instant_event"
 
 
 def layout(
@@ -57,6 +59,7 @@ class EventBatch:
         ts: int64[n], ns; NONE if there is no such number.
         dur: int64[n], ns; NONE if there is no such number; negative ones are -1000 at least.
         rows: What else is read of them.
+        renamed: How many are the allocator's by their category, and by their name are not.
     """
 
     first: int
@@ -65,6 +68,7 @@ class EventBatch:
     ts: NDArray[np.int64]
     dur: NDArray[np.int64]
     rows: Rows
+    renamed: int
 
     @classmethod
     def of(cls, first: int, rows: Rows) -> EventBatch:
@@ -78,7 +82,11 @@ class EventBatch:
         ts[np.abs(ts) >= values.LIMIT] = NONE
         np.maximum(dur, -1000, out=dur, where=dur != NONE)
         is_span = (ts != NONE) & ((phase == ord("X")) | marks[kinds.numbers])
-        return cls(first, phase, is_span, ts, dur, rows)
+        odd = [
+            mark and _is_renamed(texts[1], texts[2]) for mark, texts in zip(marks.tolist(), kinds.texts, strict=True)
+        ]
+        renamed = int(np.count_nonzero(np.array(odd, np.bool_)[kinds.numbers])) if any(odd) else 0
+        return cls(first, phase, is_span, ts, dur, rows, renamed)
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -149,7 +157,8 @@ class EventReader:
         events: Number of events so far.
         untimed: Intervals and instants without a number as their start.
         endless: Intervals without a number as their duration.
-        foreign: EventBatch of kinds that are not read.
+        foreign: Events of kinds that are not read.
+        renamed: Events of the allocator whose name is another.
         metadata: Rows (name, process, thread, arguments) of metadata events.
 
     Args:
@@ -163,7 +172,7 @@ class EventReader:
         self, read: ReadInto, layout: ScanLayout, block_bytes: int = BLOCK_BYTES, part_bytes: int = CHUNK_BYTES
     ) -> None:
         self.text = EventRows(read, layout, block_bytes, part_bytes)
-        self.events = self.untimed = self.endless = self.foreign = 0
+        self.events = self.untimed = self.endless = self.foreign = self.renamed = 0
         self.metadata: list[tuple[str, str, str, str]] = []
 
     def __iter__(self) -> Iterator[EventBatch]:
@@ -177,7 +186,8 @@ class EventReader:
         self.foreign += self.text.others
 
     def _count(self, events: EventBatch) -> None:
-        """Count events that are no intervals or lack a time."""
+        """Count events that are no intervals, or lack a time or the name that their kind has."""
+        self.renamed += events.renamed
         others = np.bincount(events.phase[~events.is_span], minlength=256)
         instant = (events.phase == ord("i")) | (events.phase == ord("I"))
         self.untimed += int(others[ord("X")]) + int(np.count_nonzero(instant & (events.ts == NONE)))
@@ -190,6 +200,11 @@ class EventReader:
             columns = (events.texts("kind", 2, rows), events.identities("where", 0, rows),
                        events.identities("where", 1, rows), events.args(rows))  # fmt: skip
             self.metadata += zip(*(column.to_pylist() for column in columns), strict=True)
+
+
+def _is_renamed(category: bytes | None, name: bytes | None) -> bool:
+    """Whether an instant has PyTorch's category for the allocator's, whose names are in brackets, and another name."""
+    return values.text(category) == _ALLOCATOR and not (name or b"").startswith(b'"[')
 
 
 def _signed(raw: bytes) -> int | None:

@@ -109,6 +109,10 @@ def _observe(staging: Staging, reader: EventReader, damage: Damage) -> None:
         "they count as events of no duration",
     )  # fmt: skip
     staging.observe(
+        "values-unreadable", "warning", reader.renamed, "events of the allocator are not called [memory]",
+        "they are shown as events, and missing from the memory over time",
+    )  # fmt: skip
+    staging.observe(
         "events-foreign", "info", reader.foreign,
         "events are of kinds that are not read (async, samples)",
         "none for numbers of steps, operators and device work",
