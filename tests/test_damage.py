@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 from bench.damage import case as cases
+from bench.damage import workers
 from bench.damage.case import FAILED, GONE, READ, REFUSED, SILENT, Case, Clean, clean, outcome
 from bench.damage.mutations import MUTATIONS, REMOVING, damaged
 from bench.damage.processes import crowds, full_disks, kills
 from bench.damage.recordings import Recording, recordings
+from bench.damage.workers import processor_seconds
 
 from series import rounds
 from stepscope.simulate import PRESETS, simulate
@@ -69,6 +72,30 @@ def test_what_must_not_be_is_found(plain: Recording, monkeypatch: pytest.MonkeyP
     found = outcome(Case(0, 1, 1), known, before)
     assert found.verdict == FAILED
     assert "ZeroDivisionError: oops (test_damage.py:" in found.detail
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processor time is known there")
+def test_a_process_is_late_by_what_it_spends_and_not_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = processor_seconds(os.getpid())
+    sum(range(5_000_000))
+    assert 0 < processor_seconds(os.getpid()) - spent < 60
+    clock, used = [0.0], [0.0]
+    monkeypatch.setattr(workers, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(workers, "processor_seconds", lambda _: used[0])
+    watch = workers.Watch(os.getpid())
+
+    def after(clock_seconds: float, used_seconds: float) -> bool:
+        clock[0], used[0] = clock_seconds, used_seconds
+        return watch.is_late(limit=7.0)
+
+    assert not any(after(9.0 * seconds, seconds) for seconds in range(1, 7))  # busy machine
+    assert after(64.0, 7.1)  # it works without end
+    watch = workers.Watch(os.getpid())
+    assert not after(70.0, 7.2)
+    assert after(80.5, 7.2)  # it waits without end
+    watch = workers.Watch(os.getpid())
+    assert not any(after(80.5 + seconds, 7.2 + seconds / 100) for seconds in range(70))
+    assert after(151.0, 8.0)  # it waits again and again
 
 
 @pytest.mark.series

@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100, help="runs that are killed")
     parser.add_argument("--full", type=int, default=20, help="runs on a full disk")
     parser.add_argument("--seed", type=int, default=1, help="seed of everything that is random")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="mutations that are tried at once")
     parser.add_argument("--details", type=int, default=20, help="failures of each kind that are shown")
     parser.add_argument("--write", action="store_true", help="put the table into docs/reliability.md")
     options = parser.parse_args()
@@ -98,7 +99,7 @@ def _mutated(options: argparse.Namespace, folder: Path, deadline: float) -> Iter
             break
         cases.append(Case(position, chance.choice(_TOGETHER), chance.randrange(2**32)))
     by_source: dict[int, list[Outcome]] = {position: [] for position in range(len(known))}
-    for found in outcomes(cases, known, undamaged, deadline):
+    for found in outcomes(cases, known, undamaged, deadline, options.processes):
         by_source[found.case.recording].append(found)
     yield ""
     yield "| source | mutations | recordings | read | refused | failed, died | hung | silent losses | gone | memory |"

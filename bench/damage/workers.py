@@ -6,6 +6,7 @@ import multiprocessing
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -13,6 +14,42 @@ from bench.damage.case import DIED, HUNG, Case, Clean, Outcome, clean, outcome
 from bench.damage.recordings import Recording
 
 _LOOK_SECONDS = 0.2
+_PROCESSES = Path("/proc")
+#: A process that spends no processor time for so long waits for something that does not come.
+_STANDS_SECONDS = 10.0
+#: On a machine that is as busy as can be a case may last so many times its limit.
+_FAR = 10.0
+
+
+def processor_seconds(process: int) -> float:
+    """Processor time that a process and its threads have spent; where systems do not tell, the clock's."""
+    if not _PROCESSES.exists():
+        return monotonic()
+    fields = (_PROCESSES / f"{process}" / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Watch:
+    """How long a process has been at something.
+
+    The clock alone would call an analysis late whose machine is busy with something else.
+    """
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._since = self._moved = monotonic()
+        self._spent = self._seen = processor_seconds(process)
+
+    def is_late(self, limit: float) -> bool:
+        """Whether it took more processor time than `limit`, waits for something, or takes far too long."""
+        now, spent = monotonic(), processor_seconds(self._process)
+        if spent > self._seen:
+            self._seen, self._moved = spent, now
+        return spent - self._spent > limit or now - self._moved > _STANDS_SECONDS or now - self._since > _FAR * limit
+
+    def seconds(self) -> float:
+        """Since it began, by the clock."""
+        return monotonic() - self._since
 
 
 class _Worker:
@@ -26,11 +63,11 @@ class _Worker:
         theirs.close()
         self.pipe.recv()  # it is warm
         self.case: Case | None = None
-        self.since = 0.0
+        self.watch = Watch(self.process.pid)
 
     def give(self, case: Case) -> None:
         """Have it work on a case."""
-        self.case, self.since = case, monotonic()
+        self.case, self.watch = case, Watch(self.process.pid)
         self.pipe.send(case)
 
     def end(self) -> None:
@@ -49,16 +86,21 @@ def _work(pipe: Connection, recordings: list[Recording], known: Mapping[int, Cle
 
 
 def outcomes(
-    cases: Iterable[Case], recordings: list[Recording], known: Mapping[int, Clean], deadline: float
+    cases: Iterable[Case],
+    recordings: list[Recording],
+    known: Mapping[int, Clean],
+    deadline: float,
+    processes: int,
 ) -> Iterator[Outcome]:
-    """What comes of the cases until the time is over.
+    """What comes of the cases until the time is over, worked on by so many processes.
 
-    One that takes twice the clean time and 5 s more is late; one that is so twice has hung: a machine may be busy.
+    One that takes twice the processor time of the undamaged recording and 5 s more is late, and one that does nothing,
+    or almost nothing, for long; one that is so twice has hung.
     """
     again: list[Case] = []
     given = iter(cases)
     late: set[Case] = set()
-    workers = [_Worker(recordings, known) for _ in range(os.cpu_count() or 1)]
+    workers = [_Worker(recordings, known) for _ in range(processes)]
     try:
         for worker in workers:
             _next(worker, given, again, deadline)
@@ -67,7 +109,6 @@ def outcomes(
             for position, worker in enumerate(workers):
                 if worker.case is None:
                     continue
-                limit = 2 * known[worker.case.recording].seconds + 5
                 died = False
                 if worker.pipe in ready:
                     try:
@@ -76,9 +117,9 @@ def outcomes(
                         continue
                     except (EOFError, OSError):
                         died = True
-                if died or monotonic() - worker.since > limit:
+                if died or worker.watch.is_late(2 * known[worker.case.recording].seconds + 5):
                     if died or worker.case in late:
-                        yield Outcome(worker.case, DIED if died else HUNG, str(worker.case), monotonic() - worker.since)
+                        yield Outcome(worker.case, DIED if died else HUNG, str(worker.case), worker.watch.seconds())
                     else:
                         late.add(worker.case)
                         again.append(worker.case)
