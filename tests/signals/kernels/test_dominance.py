@@ -136,3 +136,10 @@ def test_kernels_beside_a_host_that_takes_as_long_do_not_decide_the_length(
         f.host("sync", "cudaDeviceSynchronize", start + (host_us + 1) * US, (998 - host_us) * US)
     share = Signals.of(f.trace())(shortens)
     assert least <= share <= most
+
+
+def test_device_work_without_any_duration_sets_no_length() -> None:
+    f = Facts()
+    f.kernel(GEMM, 20 * US, 0, launch=(US, 5 * US))
+    with pytest.raises(MissingInputError):
+        Signals.of(f.trace())(compute)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.device_time import device_times, step_windows
 from stepscope.analyses.shared.needs import need_device
 from stepscope.analyses.stepgraph import StepGraph
+from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
@@ -94,6 +95,8 @@ def _windows(s: Signals) -> tuple[Times, Times]:
     if chosen.any():
         return windows.starts[chosen], windows.ends[chosen]
     busy = Intervals.union_of_all(one.busy for one in s.trace.once(device_times))
+    if not len(busy):  # all device work has lost its duration
+        raise MissingInputError.of("device")
     cuts = np.flatnonzero(busy.starts[1:] - busy.ends[:-1] > busy.total)
     starts, ends = busy.starts[np.append(0, cuts + 1)], busy.ends[np.append(cuts, len(busy) - 1)]
     most = int(np.argmax(busy.within(starts, ends)))
