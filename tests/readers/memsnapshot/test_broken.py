@@ -192,7 +192,7 @@ def test_histories_of_another_type_are_counted(tmp_path: Path, traces: Any, lost
 
 
 def test_entries_that_say_nothing_are_counted(tmp_path: Path) -> None:
-    given = [("size", "many"), ("size", -1), ("size", 1 << 60), ("addr", "0x10"), ("action", 3)]
+    given = [("size", "many"), ("size", -1), ("size", 1 << 60), ("addr", "0x10"), ("action", 3), ("action", "allocxx")]
     history = _history_of(20).add("snapshot", None, 0)
     for position, (key, value) in enumerate(given):
         history.entries[3 + position][key] = value

@@ -36,10 +36,17 @@ CREATE TEMP VIEW usable_entries AS SELECT * REPLACE (
 """
 
 
-#: Entries about the snapshot itself, and about an allocation that failed, have no address.
-_UNREADABLE_SQL: Final = """
+#: What entries tell (torch/csrc/cuda/memory_snapshot.cpp; `free` in PyTorch 2.0). Those about the snapshot itself,
+#: about an allocation that failed and of the program's own need no address.
+_ADDRESSED: Final = (
+    "alloc", "free_requested", "free_completed", "free", "segment_alloc", "segment_free", "segment_map",
+    "segment_unmap",
+)  # fmt: skip
+_OTHERS: Final = ("snapshot", "oom", "workspace_snapshot", "user_defined")
+_UNREADABLE_SQL: Final = f"""
 SELECT count(*) FROM usable_entries
-WHERE action IS NULL OR bytes IS NULL OR (address IS NULL AND action NOT IN ('snapshot', 'oom'))
+WHERE bytes IS NULL OR CASE WHEN action IN {_ADDRESSED} THEN address IS NULL
+    ELSE coalesce(action NOT IN {_OTHERS}, true) END
 """
 #: Part of entries whose list is not known yet.
 _UNASSIGNED: Final = -1
