@@ -78,6 +78,19 @@ _WORDS: Final = {
     # memory
     "peak_memory": said("peak memory"),
     "peak_reserved": said("peak reserved"),
+    # what memory is for
+    "older than the recording": said("older than the recording"),
+    "older than the recording, freed during it": said("older than the recording, freed during it"),
+    "parameters": said("parameters"),
+    "workspaces": said("workspaces"),
+    "input data": said("input data"),
+    "autotuning": said("autotuning"),
+    "weights cast by autocast": said("weights cast by autocast"),
+    "temporaries": said("temporaries"),
+    "optimizer state": said("optimizer state"),
+    "parameters and optimizer state": said("parameters and optimizer state"),
+    "activations": said("activations"),
+    "gradients": said("gradients"),
     # roles of steps
     "typical": said("typical"),
     "partial": said("partial"),

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from stepscope.analyses.snapshots.memory_snapshot_peaks import OLDER
 from stepscope.ingest.inputs import source_of
-from stepscope.language import said
+from stepscope.language import listing, said
+from stepscope.language.part_words import in_words
 from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.reports.blocks import Line
 from stepscope.reports.contents import Contents
@@ -17,10 +18,12 @@ _WIDTH: Final = 60
 #: Purposes below this share of the peak are not listed.
 _LEAST: Final = 0.02
 #: Memory older than the recording is mostly the model.
-_KEPT: Final = " (parameters and states, as a rule)"
+_KEPT: Final = said(" (parameters and states, as a rule)")
 #: Memory held beyond the most that was in use: so many times as much, and so many bytes more, is no usual cache.
 _FAR: Final = 2
 _MUCH: Final = 1 << 29
+#: What recordings of memory are called in their attributes.
+_KINDS: Final = {"memory snapshot": said("memory snapshot"), "memory timeline": said("memory timeline")}
 #: Of health, what is about events and steps, which snapshots are no recordings of.
 UNSAID: Final = frozenset({"events-read", "steps-none"})
 
@@ -36,7 +39,11 @@ def facts(report: Contents) -> tuple[str, ...]:
     kinds = {str(one.attributes.get("kind") or "memory snapshot") for one in report.sources.values()}
     of = said(" of {devices}", devices=plural(len(devices), "device")) if devices else ""
     steps = len({row["step"] for row in report.rows("memory_steps")})
-    found = (" and ".join(sorted(kinds)) + of, _length(report), plural(steps, "step") if steps else "")
+    found = (
+        listing((_KINDS.get(one, one) for one in sorted(kinds)), " and ") + of,
+        _length(report),
+        plural(steps, "step") if steps else "",
+    )
     return tuple(fact for fact in found if fact)
 
 
@@ -46,7 +53,7 @@ def _length(report: Contents) -> str:
     for row in _history(report):
         by_device.setdefault((row["rank"], row["device"]), []).append(row)
     if not by_device:
-        return "" if not report.rows("memory_snapshot") else "no history"
+        return "" if not report.rows("memory_snapshot") else said("no history")
     rows = max(by_device.values(), key=lambda rows: int(rows[-1]["seq"]))
     entries = plural(rows[-1]["seq"] + 1, "entry", "entries")
     return said("history of {entries}", entries=entries) + (
@@ -67,7 +74,7 @@ def verdict(report: Contents) -> Line | None:
         return None
     row = max(rows, key=lambda row: int(row["reserved_bytes"]))
     cached = quantity(row["inactive_bytes"], "bytes")
-    whole = quantity(row["releasable_bytes"], "bytes") if row["releasable_bytes"] else "none"
+    whole = quantity(row["releasable_bytes"], "bytes") if row["releasable_bytes"] else said("none")
     of = said(" on device {device}", device=row["device"]) if len(rows) > 1 else ""
     return Line(
         said(
@@ -141,8 +148,11 @@ def _makeup(report: Contents) -> str:
     if not by_device:
         return ""
     held = max(by_device.values(), key=lambda rows: sum(int(row["bytes"]) for row in rows))
-    told = ", ".join(
-        f"{visible(row['name'])}{_KEPT if row['name'] == OLDER else ''} {percent(row['share'])}"
+    told = listing(
+        said(
+            "{purpose}{kept} {share}", purpose=visible(in_words(row["name"])),
+            kept=_KEPT if row["name"] == OLDER else "", share=percent(row["share"]),
+        )
         for row in held if row["share"] >= _LEAST
     )  # fmt: skip
     return said("the peak of {held} is {told}", held=quantity(sum(row["bytes"] for row in held), "bytes"), told=told)

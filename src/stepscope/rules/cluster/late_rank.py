@@ -32,6 +32,7 @@ from statistics import median
 from typing import Final
 
 from stepscope.language import listing, pattern, said
+from stepscope.language.part_words import in_words
 from stepscope.model.amounts import duration
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.cluster import slow_link
@@ -144,7 +145,7 @@ def _idle(ranks: Mapping[int, Signals], late: Late) -> str:
     first = max(more, key=lambda cause: more[cause])
     if more[first] < late.found.parts["host"] / 2:
         return ""
-    return said(" ({first}: {more} longer)", first=first.replace("_", " "), more=duration(more[first]))
+    return said(" ({first}: {more} longer)", first=in_words(first), more=duration(more[first]))
 
 
 def _causes(s: Signals) -> dict[str, int]:

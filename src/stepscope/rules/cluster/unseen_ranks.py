@@ -128,7 +128,7 @@ def _look(named: tuple[int, ...]) -> Action:
 
 
 def _every(ranks: int) -> str:
-    return {1: "The rank at hand waits", 2: "Both ranks at hand wait"}.get(
+    return {1: said("The rank at hand waits"), 2: said("Both ranks at hand wait")}.get(
         ranks, said("All {ranks} ranks at hand wait", ranks=ranks)
     )
 

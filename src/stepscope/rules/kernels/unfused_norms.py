@@ -57,7 +57,7 @@ _NPU = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
     actions = (_NPU,) if s(platform) == "npu" else (_TORCH, _COMPILE)
-    yield from fused(s, limits, norms, (said("Normalisation is not fused"), "a normalisation"), actions)
+    yield from fused(s, limits, norms, (said("Normalisation is not fused"), said("a normalisation")), actions)
 
 
 RULE = Rule("KRN009", "unfused-norms", thresholds=(MIN_SHARE,), check=check)

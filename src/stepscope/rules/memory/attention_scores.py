@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.language import said
+from stepscope.language import listing, said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.memory.remedies import CHECKPOINT, FUSED, HALF
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -40,7 +40,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if found is None or found.bytes < max(limits["min_share"] * found.peak, limits["min_bytes"]):
         return
     slow = s(math_attention)
-    lines = ", ".join(line.text for line in found.lines[:3])
+    lines = listing(line.text for line in found.lines[:3])
     how = said(" scaled_dot_product_attention ran as separate GEMMs and softmax.") if slow else ""
     yield Draft(
         title="Score matrices of attention make up much of the peak",

@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.language import said
-from stepscope.model.amounts import duration, percent, plural
+from stepscope.language import counted, said
+from stepscope.model.amounts import duration, percent
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.memory.remedies import layout_actions
@@ -78,9 +78,7 @@ def _taken(s: Signals, limits: Limits) -> Iterator[Draft]:
             "{size} {en_takes} {total} of the {recorded} recorded ({share}), the longest {longest}. A "
             "first batch takes its memory so, and later ones have it from the allocator; whether this is "
             "the first is not recorded.",
-            size=plural(
-                found.events.size, said("call of {name}", name=found.name), said("calls of {name}", name=found.name)
-            ),
+            size=counted("{count:,} call of {name}", "{count:,} calls of {name}", found.events.size, name=found.name),
             en_takes="takes" if found.events.size == 1 else "take",
             total=duration(found.total_ns),
             recorded=duration(found.recorded_ns),
@@ -121,9 +119,7 @@ def _given_back(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Giving memory back takes much of the time",
         summary=said(
             "{size} {en_takes} {total} of the {recorded} recorded ({share}), the longest {longest}. {why}",
-            size=plural(
-                found.events.size, said("call of {name}", name=found.name), said("calls of {name}", name=found.name)
-            ),
+            size=counted("{count:,} call of {name}", "{count:,} calls of {name}", found.events.size, name=found.name),
             en_takes="takes" if found.events.size == 1 else "take",
             total=duration(found.total_ns),
             recorded=duration(found.recorded_ns),

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from stepscope.language import said
+from stepscope.language import listing, said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -63,7 +63,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "{bytes} of the {peak} at the peak ({share}) live for a few operators only: {lines}. Without "
             "any of them the peak is {without}.{among}",
             bytes=quantity(found.bytes, "bytes"), peak=quantity(found.peak, "bytes"),
-            share=percent(found.bytes / found.peak), lines=", ".join(line.text for line in found.lines[:5]),
+            share=percent(found.bytes / found.peak), lines=listing(line.text for line in found.lines[:5]),
             without=quantity(found.without, "bytes"), among=among,
         ),
         actions=(_IN_PLACE, _CHUNKS),

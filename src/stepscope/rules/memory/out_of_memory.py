@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from stepscope.language import listing, said
+from stepscope.language.part_words import in_words
 from stepscope.model.amounts import quantity
 from stepscope.model.places import operator_within, short_place, source_line
 from stepscope.rules.finding import Action
@@ -75,7 +76,11 @@ def _asking(row: Mapping[str, Any]) -> str:
     """What asked, as far as the stack tells."""
     operator = operator_within(row["frames"])
     return (
-        said("Asked for by {operator}, {short_place}. ", operator=operator, short_place=short_place(row["place"]))
+        said(
+            "Asked for by {operator}, {short_place}. ",
+            operator=operator,
+            short_place=in_words(row["place"]) if row["place"] == "unknown" else short_place(row["place"]),
+        )
         if operator
         else ""
     )

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from stepscope.language import said
+from stepscope.language import listing, said
 from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -53,7 +53,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     if found.bytes < limits["min_share"] * found.peak:
         return
-    lines = ", ".join(line.text for line in found.lines[:4])
+    lines = listing(line.text for line in found.lines[:4])
     yield Draft(
         title="Autocast keeps copies of the weights through inference",
         summary=said(

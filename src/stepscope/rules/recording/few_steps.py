@@ -100,7 +100,7 @@ def _with_start(draft: Draft, before_ns: int, *, first: bool) -> Draft:
     """The same where most of the recording comes before what was to be measured, and nothing says what it is."""
     return replace(
         draft,
-        title="Most of the recording comes before the device is used",
+        title=said("Most of the recording comes before the device is used"),
         summary=said(
             "For {before} before the device is used for the first time, no recorded range or function "
             "says what the program does: it may compute on the host, wait for a batch, read a file, "

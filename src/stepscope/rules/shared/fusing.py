@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from stepscope.language import said
+from stepscope.language import listing, said
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Threshold
@@ -85,7 +85,7 @@ def parts(found: Fusion) -> str:
     names = [name.partition("::")[2].strip("_") or name for name in found.operators]
     words = names or [ROLE_NAMES[letter] for letter in found.letters]
     shown = [word for i, word in enumerate(words) if i == 0 or word != words[i - 1]]
-    return ", ".join(shown if len(shown) <= _MOST else [*shown[: _MOST - 1], "..."])
+    return listing(shown if len(shown) <= _MOST else [*shown[: _MOST - 1], "..."])
 
 
 def _distinct(found: Fusion) -> list[str]:

@@ -58,7 +58,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     if where is not None and where.where == "cpu":
         return
-    device = said("an Apple device") if where is not None and where.where == "mps" else "a device"
+    device = said("an Apple device") if where is not None and where.where == "mps" else said("a device")
     yield Draft(
         title="The host waits for numbers from a device that is not recorded",
         summary=said(

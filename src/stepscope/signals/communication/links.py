@@ -99,11 +99,13 @@ def link(s: Signals) -> Link:
         return Link(said("{meshed} HCCS links", meshed=meshed), meshed * _HCCS, meshed * _HCCS / 2)
     local = s(one_host)
     if local is not True:
-        return Link("the network between hosts" if local is False else "a link of unknown kind", 20 * _GB, 0.0)
+        return Link(
+            said("the network between hosts") if local is False else said("a link of unknown kind"), 20 * _GB, 0.0
+        )
     if known is not None and known.link_bandwidth:
         own = known.link_bandwidth
         return Link(said("the links of the {name}", name=known.name), _USUAL_SHARE * own, _LEAST_SHARE * own)
-    return Link("PCI Express" if known is not None and known.vendor in _PCIE else "a link", 20 * _GB, 0.0)
+    return Link("PCI Express" if known is not None and known.vendor in _PCIE else said("a link"), 20 * _GB, 0.0)
 
 
 @signal()

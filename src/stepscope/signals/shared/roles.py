@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model.kernel_names.function import function, normal
 
 #: Anything that no pattern knows; it ends every sequence.
@@ -20,48 +21,52 @@ BOUNDARY: Final = "\n"
 
 #: Letter, what it stands for, and the words of PyTorch, its kernels and Ascend for it.
 _WORDS: Final = (
-    ("P", "matrix multiplication", "mm bmm addmm baddbmm addmv mv dot einsum matmul batchmatmul linear gemm scaledmm"),
-    ("C", "convolution", "convolution cudnnconvolution miopenconvolution thnnconv2d mkldnnconvolution conv2d conv1d "
+    ("P", said("matrix multiplication"),
+     "mm bmm addmm baddbmm addmv mv dot einsum matmul batchmatmul linear gemm scaledmm"),
+    ("C", said("convolution"),
+     "convolution cudnnconvolution miopenconvolution thnnconv2d mkldnnconvolution conv2d conv1d "
      "conv3d convolutionbackward npuconv2d convolutionoverrideable"),
-    ("F", "fused attention", "scaleddotproductattention scaleddotproductflashattention flashattentionforward "
+    ("F", said("fused attention"), "scaleddotproductattention scaleddotproductflashattention flashattentionforward "
      "scaleddotproductefficientattention efficientattentionforward scaleddotproductcudnnattention "
      "scaleddotproductflashattentionforcpu flashattnforward npufusionattention flashattentionscore"),
-    ("S", "softmax", "softmax scaledmaskedsoftmax maskedsoftmax safesoftmax"),
-    ("T", "backward of a softmax", "softmaxbackwarddata softmaxbackward softmaxgrad"),
-    ("L", "logarithm of a softmax", "logsoftmax"),
-    ("J", "backward of it", "logsoftmaxbackwarddata logsoftmaxbackward logsoftmaxgrad"),
-    ("N", "loss", "nllloss nlllossforward nlllossnd nlllossbackward crossentropyloss nlllossgrad nllloss2dforward "
+    ("S", said("softmax"), "softmax scaledmaskedsoftmax maskedsoftmax safesoftmax"),
+    ("T", said("backward of a softmax"), "softmaxbackwarddata softmaxbackward softmaxgrad"),
+    ("L", said("logarithm of a softmax"), "logsoftmax"),
+    ("J", said("backward of it"), "logsoftmaxbackwarddata logsoftmaxbackward logsoftmaxgrad"),
+    ("N", said("loss"),
+     "nllloss nlllossforward nlllossnd nlllossbackward crossentropyloss nlllossgrad nllloss2dforward "
      "cunnclassnllcriterionupdateoutput mseloss mselossbackward"),
-    ("E", "exponential", "exp exp2 expm1"),
-    ("G", "logarithm", "log log2 log1p"),
-    ("W", "power", "pow square pows"),
-    ("Q", "root", "rsqrt sqrt"),
-    ("M", "mean", "mean reducemean"),
-    ("U", "sum", "sum reducesum logsumexp"),
-    ("X", "maximum", "max amax maxnan reducemax maxdim"),
-    ("v", "variance", "var std varmean stdmean"),
-    ("a", "addition", "add adds rsub sub subs axpy"),
-    ("m", "multiplication", "mul muls mulscalar"),
-    ("d", "division", "div divs realdiv reciprocal truedivide divide divtrunc"),
-    ("c", "copy or cast", "copy cast directcopy bfloat16copy float16copy bfloat16tofloat32copy clone contiguous "
+    ("E", said("exponential"), "exp exp2 expm1"),
+    ("G", said("logarithm"), "log log2 log1p"),
+    ("W", said("power"), "pow square pows"),
+    ("Q", said("root"), "rsqrt sqrt"),
+    ("M", said("mean"), "mean reducemean"),
+    ("U", said("sum"), "sum reducesum logsumexp"),
+    ("X", said("maximum"), "max amax maxnan reducemax maxdim"),
+    ("v", said("variance"), "var std varmean stdmean"),
+    ("a", said("addition"), "add adds rsub sub subs axpy"),
+    ("m", said("multiplication"), "mul muls mulscalar"),
+    ("d", said("division"), "div divs realdiv reciprocal truedivide divide divtrunc"),
+    ("c", said("copy or cast"), "copy cast directcopy bfloat16copy float16copy bfloat16tofloat32copy clone contiguous "
      "tensormove tocopy float8copy"),
-    ("n", "negation", "neg"),
-    ("k", "concatenation", "cat concat concatd catarraybatchedcopy catarraybatchedcopyvectorized "
+    ("n", said("negation"), "neg"),
+    ("k", said("concatenation"), "cat concat concatd catarraybatchedcopy catarraybatchedcopyvectorized "
      "catarraybatchedcopycontig catarraybatchedcopyaligned16contig catarraybatchedcopyalignedk16contig stack"),
-    ("t", "part of an activation", "tanh erf sigmoid tanhshrink softplus logsigmoidforward"),
-    ("A", "activation", "gelu silu relu leakyrelu elu hardswish hardsigmoid mish selu clampmin threshold launchclamp "
+    ("t", said("part of an activation"), "tanh erf sigmoid tanhshrink softplus logsigmoidforward"),
+    ("A", said("activation"),
+     "gelu silu relu leakyrelu elu hardswish hardsigmoid mish selu clampmin threshold launchclamp "
      "clampminscalar swish fastgelu geluv clampscalar"),
-    ("B", "backward of an activation", "gelubackward silubackward tanhbackward sigmoidbackward thresholdbackward "
+    ("B", said("backward of an activation"), "gelubackward silubackward tanhbackward sigmoidbackward thresholdbackward "
      "leakyrelubackward elubackward hardswishbackward mishbackward softplusbackward gelugrad tanhgrad siligrad "
      "sigmoidgrad relugrad geluv2grad"),
-    ("w", "choice by a mask", "where maskedfill compare compareeq comparescalar eq ne lt le gt ge "
+    ("w", said("choice by a mask"), "where maskedfill compare compareeq comparescalar eq ne lt le gt ge "
      "tril triu logicaland logicalor logicalnot"),
-    ("D", "dropout", "nativedropout nativedropoutbackward dropout fuseddropout fuseddropoutkernelvec maskedscale "
+    ("D", said("dropout"), "nativedropout nativedropoutbackward dropout fuseddropout fuseddropoutkernelvec maskedscale "
      "bernoulli dropoutdomask"),
-    ("f", "fill", "fill zero zeroslike oneslike arange full zeros ones"),
-    ("g", "lookup", "gather index indexselect embedding scatter scatteradd"),
-    ("o", "update of a parameter", "addcmul addcdiv lerp fusedadam fusedadamw fusedsgd applyadamw"),
-    ("p", "other pointwise function", "abs sin cos clamp maximum minimum sign round floor ceil logit nantonum "
+    ("f", said("fill"), "fill zero zeroslike oneslike arange full zeros ones"),
+    ("g", said("lookup"), "gather index indexselect embedding scatter scatteradd"),
+    ("o", said("update of a parameter"), "addcmul addcdiv lerp fusedadam fusedadamw fusedsgd applyadamw"),
+    ("p", said("other pointwise function"), "abs sin cos clamp maximum minimum sign round floor ceil logit nantonum "
      "bitwiseand bitwiseor bitwisenot isnan isinf isfinite atan"),
 )  # fmt: skip
 

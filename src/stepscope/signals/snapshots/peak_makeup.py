@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from stepscope.analyses.snapshots.memory_snapshot_levels import SnapshotLevels, snapshot_levels
 from stepscope.analyses.snapshots.memory_snapshot_peaks import OLDER, held_at
+from stepscope.language import listing, said
+from stepscope.language.part_words import in_words
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.model.places import short_place
@@ -44,9 +46,14 @@ class Holder:
     @property
     def text(self) -> str:
         """`softmax.py:14 (forward) 6.00 GiB (24 × 256 MiB)`."""
-        most = "" if self.bytes == self.count * self.largest else "up to "
-        many = f" ({self.count:,} × {most}{quantity(self.largest, 'bytes')})" if self.count > 1 else ""
-        return f"{short_place(self.name)} {quantity(self.bytes, 'bytes')}{many}"
+        place, size, largest = short_place(self.name), quantity(self.bytes, "bytes"), quantity(self.largest, "bytes")
+        if self.count < 2:
+            return f"{place} {size}"
+        if self.bytes == self.count * self.largest:
+            return f"{place} {size} ({self.count:,} × {largest})"
+        return said(
+            "{place} {size} ({count:,} × up to {largest})", place=place, size=size, count=self.count, largest=largest
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +83,14 @@ class Makeup:
 
     def by_purpose(self, least: float = 0.02) -> str:
         """Purposes with at least a given share, as text: `activations 72.9 %, older than the recording 21.1 %`."""
-        told = [
-            f"{one.name} {percent(one.bytes / self.used)}" for one in self.purposes if one.bytes >= least * self.used
-        ]
-        return ", ".join(told)
+        return listing(
+            said("{purpose} {share}", purpose=in_words(one.name), share=percent(one.bytes / self.used))
+            for one in self.purposes if one.bytes >= least * self.used
+        )  # fmt: skip
 
     def by_line(self, most: int = 3) -> str:
         """The lines that hold most, as text, where they are known."""
-        return ", ".join([one.text for one in self.lines if "(" in one.name][:most])
+        return listing([one.text for one in self.lines if "(" in one.name][:most])
 
 
 @signal()
