@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from chinese_support import english_left
 from stepscope.model.trace import Trace
 from stepscope.rules.engine import diagnose, drafts_of
 from stepscope.rules.finding import Finding
@@ -14,6 +19,8 @@ from stepscope.rules.rule import Draft
 from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
 
+#: Folder of the folders of tests of rules.
+RULES_OF = Path(__file__).with_name("rules")
 _UNIT = r"%|[nµm]?s\b|[KMGTP]i?B(?:/s)?\b|B(?:/s)?\b|bytes\b|[KMGTP]?FLOP/s|MHz\b"
 _FACT = re.compile(rf"(?<![\w.])\d(?:[\d,.]*\d)?(?: (?:{_UNIT}))?|[A-Za-z]\w*(?:::|_|\.)\w[\w.:()]*")
 
@@ -65,3 +72,25 @@ def findings(code: str, trace: Trace) -> list[Finding]:
     found = list(diagnose(trace, Settings(select=(code,)), strict=True).findings)
     assert all(0 < one.confidence <= 1 for one in found)
     return found
+
+
+@contextmanager
+def drafts_made() -> Iterator[list[Draft]]:
+    """All that rules say within, whatever becomes of it."""
+    made: list[Draft] = []
+    original = Draft.__init__
+
+    def noting(self: Draft, *args: Any, **values: Any) -> None:
+        original(self, *args, **values)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draft, "__init__", noting)
+        yield made
+
+
+def untold(made: Sequence[Draft]) -> dict[str, list[str]]:
+    """English words, but names, that are left of texts of drafts in Chinese, by text; Chinese in English texts, too."""
+    texts = {text for draft in made for text in (draft.title, draft.summary, *(one.text for one in draft.actions))}
+    found = {text: english_left(text) + re.findall("[\u4e00-\u9fff]", text) for text in texts}
+    return {text: words for text, words in found.items() if words}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.language import Said, said, told
 from stepscope.rules.wording import often, without_steps
 
 
@@ -20,7 +21,7 @@ def test_how_often(rate: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "instead"),
+    ("text", "instead"),
     [
         ("98 times per step, data are copied", "98 times, data are copied"),
         ("Once per step, the loss runs as 3 operations", "Once, the loss runs as 3 operations"),
@@ -35,5 +36,23 @@ def test_how_often(rate: float, text: str) -> None:
         ("Fewer than three whole steps are recorded", "Fewer than three whole steps are recorded"),
     ],
 )
-def test_without_steps_nothing_is_said_of_one(said: str, instead: str) -> None:
-    assert without_steps(said) == instead
+def test_without_steps_nothing_is_said_of_one(text: str, instead: str) -> None:
+    assert without_steps(text) == instead
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        (said("Compute kernels take most of the step"), "计算 kernel 占用了大部分时间"),
+        ("Compute kernels take most of the step", "计算 kernel 占用了大部分时间"),
+        ("Numbers are read from the device during the step", "从设备读取数值"),
+        (often(9), "9 次"),
+    ],
+)
+def test_nor_in_chinese(text: str, instead: str) -> None:
+    assert told(without_steps(text), "zh").strip() == instead
+
+
+def test_a_text_with_braces_is_no_pattern() -> None:
+    assert not isinstance(without_steps("f{x} per step"), Said)
+    assert without_steps("f{x} per step") == "f{x}"

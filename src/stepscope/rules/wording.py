@@ -40,6 +40,9 @@ def without_steps(text: str) -> str:
     words = str(text)
     for pattern, instead in _WITHOUT_STEPS:
         words = pattern.sub(instead, words)
+    if not isinstance(text, Said):
+        # A constant is a pattern, unless braces stand in it.
+        text = words if "{" in text or "}" in text else said(text)
     return text.reworded(WITHOUT_STEPS, words) if isinstance(text, Said) else words
 
 

@@ -5,13 +5,14 @@ import pytest
 
 from comm_support import MIB, some_calls
 from rule_support import drafts, figures
+from stepscope.language import said
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import links
 from stepscope.signals.communication.links import Bandwidths, Link
 from stepscope.signals.shared import job
 
-NVLINK = Link("the links of the A100", 200e9, 30e9)
-NETWORK = Link("the network between hosts", 20e9, 0.0)
+NVLINK = Link(said("the links of the {name}", name="A100"), 200e9, 30e9)
+NETWORK = Link(said("the network between hosts"), 20e9, 0.0)
 
 
 def given(rate: float, way: Link = NVLINK, count: int = 4, told: bool = True) -> dict[object, object]:

@@ -37,5 +37,5 @@ def test_ranks_with_the_gap_are_named_and_the_largest_weight_counts() -> None:
 def test_where_events_were_taken_out_nothing_is_advised_for_idle_time() -> None:
     gaps = {"stacks": 0.4, "steps": 0.5, "ranks": 0.2}
     for kind, codes in (("thinned", ["REC006"]), ("", ["REC005", "REC006", "REC008"])):
-        given = {verdict: Verdict(kind, "text")}
+        given = {verdict: Verdict(kind, "1.")}
         assert [code for code in CODES if advised(code, gaps, given=given) and code != "REC013"] == codes

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rule_support import job_drafts
+from stepscope.language import said
 from stepscope.model.program import Framework, Program
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.engine import diagnose
@@ -16,7 +17,13 @@ from stepscope.signals.shared import job
 from stepscope.signals.shared.program import program
 from support import Facts
 
-FEW = enough.Verdict("few", "Only 4 kernels and copies ran on the device, 30.0 µs in all: too few to judge a job by.")
+FEW = enough.Verdict(
+    "few",
+    said(
+        "{kernels} ran on the device, {busy} in all: too few to judge a job by.",
+        kernels=said("Only {number} kernels and copies", number=4), busy="30.0 µs",
+    ),
+)  # fmt: skip
 
 
 def given(verdict: enough.Verdict | None) -> dict[object, object]:
@@ -33,8 +40,8 @@ def given(verdict: enough.Verdict | None) -> dict[object, object]:
     ],
 )
 def test_wording_says_why_nothing_is_said(kind: str, title: str, does: str) -> None:
-    (draft,) = job_drafts("REC013", {0: given(enough.Verdict(kind, "Seen."))})
-    assert (draft.title, draft.summary, draft.cost_ns) == (title, "Seen. Findings about time are withheld.", None)
+    (draft,) = job_drafts("REC013", {0: given(enough.Verdict(kind, "1."))})
+    assert (draft.title, draft.summary, draft.cost_ns) == (title, "1. Findings about time are withheld.", None)
     assert does in draft.actions[0].text
 
 

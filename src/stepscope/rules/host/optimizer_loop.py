@@ -117,7 +117,7 @@ def _actions(platform: str, name: str, on_device: bool) -> tuple[Action, ...]:
         fused = f"import torch_npu\ntorch_npu.optim.NpuFused{named}(model.parameters(), lr=lr)"
     takers = FUSED_FOR_NPUS if platform == "npu" else _FUSED if on_device else _FUSED_ON_HOST
     if named not in takers:
-        return (replace(lists, text="Use an optimizer that works on lists of tensors"),)
+        return (replace(lists, text=said("Use an optimizer that works on lists of tensors")),)
     first = Action("Use a fused optimizer", before=before, after=fused, page="fused-optimizers")
     return (first,) if platform == "npu" or not on_device else (first, lists)
 
