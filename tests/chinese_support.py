@@ -27,7 +27,7 @@ WORDS: Final = frozenset(
         "rank", "step", "kernel", "token", "profiler", "trace", "host", "python", "torch", "batch", "epoch", "pass",
         "prefill", "decode", "attention", "softmax", "logits", "dropout", "autocast", "bias", "shape", "warp", "bank",
         "tile", "tiling", "workspace", "cube", "vector", "scalar", "team", "memset", "all-reduce", "gloo", "gate", "up",
-        "megatron", "hopper", "inductor", "apple", "marlin", "roofline",
+        "segment", "megatron", "hopper", "inductor", "apple", "marlin", "roofline",
     )
 )  # fmt: skip
 

@@ -25,6 +25,7 @@ ROOMS: Final = {
     "planning": ("planning",),
     "trying": ("trying",),
     "comparison": ("comparison", "cluster", "jobs"),
+    "simulate": ("simulate",),
     "guide": ("guide",),
     "web": ("web", "agents", "demo"),
     "tables": (),
@@ -32,7 +33,7 @@ ROOMS: Final = {
 #: Rooms of which every text is translated; those that are not are being worked on.
 DONE: Final[tuple[str, ...]] = (
     "rules", "signals", "model", "readers", "ingest", "reports", "cli", "guide", "tables", "comparison", "doctor",
-    "web", "planning", "trying", "analyses", "record",
+    "web", "planning", "trying", "analyses", "record", "simulate",
 )  # fmt: skip
 
 

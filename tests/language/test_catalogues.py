@@ -33,6 +33,8 @@ _OTHERWISE = {
     "Only some of overall, operators, modules, communication, memory, kernels and api, with commas between.",
     "none, optimizer, or weights and optimizer.",
     "finding steps took {share:.2f} % of the run",
+    "set device to {devices}",
+    "set start_edge or device, not both",
     "choose from 1f1b, interleaved, gpipe, zero-bubble and dualpipe",
 }
 

@@ -130,11 +130,13 @@ def _found(source: Source, store: Path) -> FoundRecordings:
 
 def _skipped_notes(found: Recognised) -> list[Note]:
     notes: list[Note] = [
-        ("input-unusable", "error", 1, f"{one.path} {one.why}", said("it is left out"))
+        ("input-unusable", "error", 1, one.sentence, said("it is left out"))
         for one in found.skipped if one.unreadable
     ]  # fmt: skip
     for one in found.written:
-        which = said("the recording") if len(one.recordings) == 1 else f"the {len(one.recordings):,} recordings"
+        which = said("the recording")
+        if len(one.recordings) > 1:
+            which = said("the {count:,} recordings", count=len(one.recordings))
         gone = said("; {gone:,} others are no longer there", gone=len(one.gone)) if one.gone else ""
         told = said("the input {name} is what stepscope wrote about recordings{gone}", name=one.path.name, gone=gone)
         notes.append(
@@ -154,8 +156,8 @@ def _skipped_notes(found: Recognised) -> list[Note]:
         notes.append(
             (
                 "files-skipped", "info", len(others),
-                f"{shown} {others[0].why}" if len(others) == 1 else message,
-                "none; give the path of a file to force it to be read",
+                said("{path} {why}", path=shown, why=others[0].why) if len(others) == 1 else message,
+                said("none; give the path of a file to force it to be read"),
             )
         )  # fmt: skip
     return notes

@@ -200,7 +200,9 @@ def _add_folder(folder: Path, found: Recognised) -> None:
             elif child.is_file():
                 _add_file(child, found, least=YES)
             elif child.is_symlink():
-                found.skipped.append(Skipped(child, "is a link to nothing", "mend the link", unreadable=True))
+                found.skipped.append(
+                    Skipped(child, said("is a link to nothing"), said("mend the link"), unreadable=True)
+                )
         except OSError as error:
             found.skipped.append(
                 Skipped(child, said("can't be read ({strerror})", strerror=error.strerror or error), unreadable=True)
@@ -213,7 +215,7 @@ def _add_file(path: Path, found: Recognised, least: int) -> None:
     if not found.is_new(path):
         return
     if not path.stat().st_size:
-        found.skipped.append(Skipped(path, "is empty"))
+        found.skipped.append(Skipped(path, said("is empty")))
         return
     names = content.members(path)
     before, other = len(found.sources), len(found.skipped)

@@ -43,9 +43,14 @@ class Skipped:
     unreadable: bool = False
 
     @property
+    def sentence(self) -> str:
+        """What it is."""
+        return said("{path} {why}", path=self.path, why=self.why)
+
+    @property
     def error(self) -> UserError:
         """This as an error."""
-        return UnusableInputError(f"{self.path} {self.why}", hint=self.hint)
+        return UnusableInputError(self.sentence, hint=self.hint)
 
 
 def is_report(head: bytes) -> bool:
@@ -57,7 +62,7 @@ def skipped(source: Source, head: bytes, damage: Damage) -> Skipped:
     """Describe a file that no reader recognises, whose unpacked content starts with `head`."""
     place = Path(str(source))
     if is_report(head):
-        return Skipped(place, "is what stepscope wrote about a recording")
+        return Skipped(place, said("is what stepscope wrote about a recording"))
     if damage.messages and not head:
         hint = said("copy it again from where it was recorded")
         return Skipped(
@@ -75,12 +80,12 @@ def skipped(source: Source, head: bytes, damage: Damage) -> Skipped:
 def of_gone(one: Written) -> Skipped:
     """Describe what stepscope wrote about recordings that are not there."""
     if not one.gone:
-        return Skipped(one.path, "is what stepscope wrote about a recording, and does not name it")
+        return Skipped(one.path, said("is what stepscope wrote about a recording, and does not name it"))
     more = said(" and {gone:,} more", gone=len(one.gone) - 1) if len(one.gone) > 1 else ""
     return Skipped(
         one.path,
         said("is what stepscope wrote about {gone}{more}, which is no longer there", gone=one.gone[0], more=more),
-        "give the recording where it lies now",
+        said("give the recording where it lies now"),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from stepscope.language import listing, said
 from stepscope.model.errors import UserError
 from stepscope.model.process.leaving import before_leaving
 from stepscope.model.suggest import choose
@@ -43,16 +44,20 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
     job = inject(job, faults)
     check(job)
     if format not in WRITERS:
-        raise UserError(f"no format is called {format!r}", hint=choose(format, WRITERS))
+        raise UserError(said("no format is called {format!r}", format=format), hint=choose(format, WRITERS))
     chosen = WRITERS[format]
     if DEVICES[job.device].vendor not in chosen.vendors:
         fitting = [key for key, device in DEVICES.items() if device.vendor in chosen.vendors]
-        raise UserError(f"{format} can't hold what {job.device} does", hint=f"set device to {' or '.join(fitting)}")
+        message = said("{format} can't hold what {device} does", format=format, device=job.device)
+        raise UserError(message, hint=said("set device to {devices}", devices=listing(fitting, " or ")))
     if job.stages > 1 and not chosen.pipelines:
-        raise UserError(f"{format} is not written for pipelines", hint="set stages=1 or choose kineto")
+        raise UserError(
+            said("{format} is not written for pipelines", format=format), hint="set stages=1 or choose kineto"
+        )
     if (job.experts or job.inner_ranks) and not chosen.pipelines:
         raise UserError(
-            f"{format} is written for one group of ranks", hint="set experts=false and inner_ranks=0, or choose kineto"
+            said("{format} is written for one group of ranks", format=format),
+            hint="set experts=false and inner_ranks=0, or choose kineto",
         )
     try:
         targets = chosen.targets(job, Path(out))
@@ -60,7 +65,8 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
             return _written(job, chosen, targets, faults)
     except (OSError, sqlite3.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UserError(f"{out} can't be written ({reason})", hint="choose another place with --out") from error
+        message = said("{path} can't be written ({reason})", path=out, reason=reason)
+        raise UserError(message, hint="choose another place with --out") from error
 
 
 def _remove_all_parts(targets: Targets) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields, replace
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
@@ -49,7 +50,8 @@ def with_settings(job: SimJob, settings: Iterable[str]) -> SimJob:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or key not in kinds:
-            raise UserError(f"{setting!r} sets no parameter of a job", hint=f"KEY is one of {', '.join(kinds)}")
+            message = said("{setting!r} sets no parameter of a job", setting=setting)
+            raise UserError(message, hint=said("KEY is one of {names}", names=", ".join(kinds)))
         changes[key] = _parsed(key, value, kinds[key])
     return replace(job, **changes)  # type: ignore[arg-type]
 
@@ -62,7 +64,8 @@ def _parsed(key: str, value: str, kind: type) -> object:
             return value.lower() in _TRUE
         return int(value.replace("_", "")) if kind is int else kind(value)
     except ValueError:
-        raise UserError(f"{key} can't be {value!r}", hint=f"give a value of type {kind.__name__}") from None
+        message = said("{key} can't be {value!r}", key=key, value=value)
+        raise UserError(message, hint=said("give a value of type {kind}", kind=kind.__name__)) from None
 
 
 def check(job: SimJob) -> None:
@@ -73,7 +76,8 @@ def check(job: SimJob) -> None:
     """
     for key, choices in _CHOICES.items():
         if getattr(job, key) not in choices:
-            raise UserError(f"{key} can't be {getattr(job, key)!r}", hint=f"choose from {', '.join(map(str, choices))}")
+            message = said("{key} can't be {value!r}", key=key, value=getattr(job, key))
+            raise UserError(message, hint=said("choose from {names}", names=", ".join(map(str, choices))))
     if job.graph and job.parallel == "fsdp":
         raise UserError("a graph can't hold the collectives of fsdp", hint="set graph or parallel, not both")
     if job.start_edge and DEVICES[job.device].vendor == "huawei":
@@ -86,7 +90,11 @@ def check(job: SimJob) -> None:
         _check_experts(job)
     if job.inner_ranks and (job.ranks % job.inner_ranks or job.stages > 1 or job.experts or job.parallel != "ddp"):
         raise UserError(
-            f"{job.ranks} ranks can't reduce gradients among {job.inner_ranks} and then between these",
+            said(
+                "{ranks} ranks can't reduce gradients among {inner} and then between these",
+                ranks=job.ranks,
+                inner=job.inner_ranks,
+            ),
             hint="set ranks to a multiple of inner_ranks, stages=1, experts=false and parallel=ddp",
         )
     for field in fields(job):
@@ -95,7 +103,8 @@ def check(job: SimJob) -> None:
             continue
         least = 1e-9 if field.name in _POSITIVE else 0
         if not least <= value <= 1e18:
-            raise UserError(f"{field.name} can't be {value}", hint="give a number in range; see docs/simulator.md")
+            message = said("{key} can't be {value!r}", key=field.name, value=value)
+            raise UserError(message, hint="give a number in range; see docs/simulator.md")
 
 
 def _check_plain(job: SimJob, what: str, otherwise: str) -> None:
@@ -103,27 +112,40 @@ def _check_plain(job: SimJob, what: str, otherwise: str) -> None:
     fixed = (("model", "transformer"), ("parallel", "ddp"), ("training", True), ("graph", False), ("recompute", False))
     for key, value in fixed:
         if getattr(job, key) != value:
-            raise UserError(f"{what} can't have {key}={getattr(job, key)}", hint=f"set {key}={value} or {otherwise}")
+            message = said("{what} can't have {key}={value}", what=what, key=key, value=getattr(job, key))
+            raise UserError(
+                message, hint=said("set {key}={value} or {otherwise}", key=key, value=value, otherwise=otherwise)
+            )
 
 
 def _check_experts(job: SimJob) -> None:
     """Refuse experts that can't be simulated."""
-    _check_plain(job, "a job with experts", "experts=false")
+    _check_plain(job, said("a job with experts"), "experts=false")
     if job.stages > 1 or job.ranks < 2 or job.busy_factor > job.ranks:
         raise UserError(
-            f"{job.ranks} ranks in {job.stages} stages can't share experts of which one is {job.busy_factor} times "
-            "as busy as the mean",
+            said(
+                "{ranks} ranks in {stages} stages can't share experts of which one is {factor} times as busy"
+                " as the mean",
+                ranks=job.ranks,
+                stages=job.stages,
+                factor=job.busy_factor,
+            ),
             hint="set stages=1, ranks to 2 or more, and busy_factor to no more than ranks",
         )
 
 
 def _check_pipeline(job: SimJob) -> None:
     """Refuse a pipeline that can't be simulated."""
-    _check_plain(job, "a pipeline", "stages=1")
+    _check_plain(job, said("a pipeline"), "stages=1")
     last = job.last_stage_layers or job.layers // job.stages
     if job.ranks % job.stages or last < 1 or job.layers - last < job.stages - 1:
         raise UserError(
-            f"{job.stages} stages can't share {job.ranks} ranks and {job.layers} layers",
+            said(
+                "{stages} stages can't share {ranks} ranks and {layers} layers",
+                stages=job.stages,
+                ranks=job.ranks,
+                layers=job.layers,
+            ),
             hint="set ranks to a multiple of stages, and layers to at least as many",
         )
     parts = job.stages * job.virtual_stages
@@ -131,12 +153,22 @@ def _check_pipeline(job: SimJob) -> None:
         job.stages < 2 or job.layers % parts or job.micro_batches % job.stages or job.last_stage_layers
     ):
         raise UserError(
-            f"{job.virtual_stages} virtual stages on each of {job.stages} can't share {job.layers} layers and "
-            f"{job.micro_batches} micro-batches",
-            hint=f"set stages to 2 or more, layers to a multiple of {parts}, micro_batches to one of {job.stages}, "
-            "and last_stage_layers=0",
+            said(
+                "{virtual} virtual stages on each of {stages} can't share {layers} layers and {parts} micro-batches",
+                virtual=job.virtual_stages,
+                stages=job.stages,
+                layers=job.layers,
+                parts=job.micro_batches,
+            ),
+            hint=said(
+                "set stages to 2 or more, layers to a multiple of {parts}, micro_batches to one of {stages},"
+                " and last_stage_layers=0",
+                parts=parts,
+                stages=job.stages,
+            ),
         )
     if job.micro_batches > job.batch:
         raise UserError(
-            f"a batch of {job.batch} has no {job.micro_batches} parts", hint="set batch to at least micro_batches"
+            said("a batch of {batch} has no {parts} parts", batch=job.batch, parts=job.micro_batches),
+            hint="set batch to at least micro_batches",
         )

@@ -96,7 +96,7 @@ def test_the_page_in_chinese(
         page.eventually("document.querySelectorAll('li').length === 2")
         assert page.run("document.documentElement.lang") == "zh-Hans"
         assert page.run("[...document.querySelectorAll('h1, h2')].map(one => one.textContent)") == [
-            f"正在监视 {tmp_path}", "各 step", "采集数据",
+            f"正在监视 {tmp_path}", "迭代步", "采集数据",
         ]  # fmt: skip
         assert page.run("document.querySelector('article p').textContent") == (
             "step 9 耗时 10.0 ms · 通常为 10.0 ms · 等待数据占 20.0 % · 设备上至多 3 MiB · 进程占用 4 MiB"

@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from typing import Final
 
+from stepscope.language import said
 from stepscope.model import dtypes
 from stepscope.model.devices import DESCRIPTION, Device, described
 from stepscope.model.trace import Trace
@@ -47,7 +48,7 @@ def known_devices(trace: Trace) -> dict[int, Device]:
 def device_names(trace: Trace) -> str:
     """The recorded names of the devices, for messages."""
     rows = trace.rows("SELECT DISTINCT name FROM devices WHERE name IS NOT NULL AND name <> '' ORDER BY 1")
-    return ", ".join(row["name"] for row in rows) or "a device of unrecorded name"
+    return ", ".join(row["name"] for row in rows) or said("a device of unrecorded name")
 
 
 @lru_cache(maxsize=4096)

@@ -166,7 +166,7 @@ def _lacking(comparison: Comparison) -> tuple[Line, ...]:
         if one.applies:
             tables.setdefault((one.side, one.message, one.hint), []).append(one.table)
     return tuple(
-        Line(said(_LACKING[side], tables=_names(side, names), message=message), hint, "info")
+        Line(said(_LACKING[side], tables=_names(side, names), message=recalled(message)), hint, "info")
         for (side, message, hint), names in tables.items()
     )
 

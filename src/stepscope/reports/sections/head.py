@@ -7,7 +7,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.language import said, sentences
+from stepscope.language import Said, listing, said, sentences
 from stepscope.model.amounts import plural
 from stepscope.model.serving_names import Pass
 from stepscope.reports.contents import Contents
@@ -141,14 +141,24 @@ def _devices(report: Contents) -> str:
     unused = next((line.name for line in report.ranks if line.name and not busy), "")
     if unused and all(line.device is None for line in report.ranks):
         return said("{no_device} ({name})", no_device=_NO_DEVICE, name=cut(unused, 60))
-    names = Counter(line.name or "unnamed device" for line in report.ranks if line.device is not None or line.name)
+    names = Counter(
+        line.name or said("unnamed device") for line in report.ranks if line.device is not None or line.name
+    )
     if not names:
         partly = next((_PARTLY[line.code] for line in report.health if line.code in _PARTLY), "")
         if partly:
             return partly
         # Of some devices neither number nor name is recorded, but when they worked.
-        return "unnamed device" if busy else _NO_DEVICE
-    return ", ".join(f"{number} × {name}" if number > 1 else cut(name, 60) for name, number in names.items())
+        return said("unnamed device") if busy else _NO_DEVICE
+    return listing(
+        said("{number} × {name}", number=number, name=name) if number > 1 else _cut(name)
+        for name, number in names.items()
+    )
+
+
+def _cut(name: str) -> str:
+    """A device's name at most as long as there is room for."""
+    return name if isinstance(name, Said) else cut(name, 60)
 
 
 def _ranks(report: Contents) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from stepscope.language import listing, said
+from stepscope.language import listing, pattern, said
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
@@ -16,8 +16,9 @@ from stepscope.rules.finding import Finding
 _NAMED: Final = 3
 #: What a late rank takes longer than its like, by its reason.
 _TAKES: Final = {
-    "compute": "it computes {} longer", "host": "its device idles {} longer", "copies": "it copies {} longer",
-    "link": "its transfers take {} longer", "start": "its steps begin {} later",
+    "compute": pattern("it computes {time} longer"), "host": pattern("its device idles {time} longer"),
+    "copies": pattern("it copies {time} longer"), "link": pattern("its transfers take {time} longer"),
+    "start": pattern("its steps begin {time} later"),
 }  # fmt: skip
 #: Rules that say that ranks wait for something that is no rank at hand.
 _OTHERS: Final = ("CLU005", "CLU002", "CLU006")
@@ -37,7 +38,7 @@ def slowest(report: Contents, top: int) -> Section:
 
 def _late(late: Sequence[dict[str, Any]]) -> Line:
     first, *others = late
-    takes = _TAKES[first["reason"]].format(duration(first[f"late_{first['reason']}_ns"]))
+    takes = said(_TAKES[first["reason"]], time=duration(first[f"late_{first['reason']}_ns"]))
     named = listing(
         said("rank {rank} ({caused})", rank=row["rank"], caused=duration(row["caused_ns"])) for row in others[:_NAMED]
     )

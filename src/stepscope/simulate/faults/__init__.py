@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.simulate.faults import communication, host, kernels, loader, memory, ranks, waiting
@@ -23,7 +24,7 @@ def inject(job: SimJob, names: tuple[str, ...]) -> SimJob:
     """
     for name in names:
         if name not in FAULTS:
-            raise UserError(f"no fault is called {name!r}", hint=choose(name, FAULTS))
+            raise UserError(said("no fault is called {name!r}", name=name), hint=choose(name, FAULTS))
         job = FAULTS[name].apply(job)
     return job
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.recorded_events import RecordedEvents, names_of, recorded_events
+from stepscope.language import said
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.trace import Trace
 from stepscope.reports.text import visible
@@ -90,7 +91,7 @@ def _of_threads(trace: Trace, rank: int, known: dict[int, Any], kinds: RecordedE
         for track in threads:
             if events := sum(counts[track].get(category, 0) for category in categories):
                 label, process = visible(known[track]["label"]).strip(), visible(known[track]["process"] or "")
-                label = "unnamed thread" if label in ("", "thread") else label
+                label = said("unnamed thread") if label in ("", "thread") else label
                 one = TimelineTrack(rank, section, label, "events", "thread", track, None, layer, events, process)
                 found.append(one)
     return found
