@@ -39,6 +39,7 @@ SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "observe": ((3, 4), ()),
     "Note": ((3, 4), ()),
     "HealthLine": ((2, 3), ()),
+    "Observation": ((3, 4), ()),
     "Absence": ((0, 1), ("message", "hint")),
     "SourceTraits": ((), ("inputs", "marking", "marking_elsewhere")),
     "Advice": ((1, 2, 3), ("what", "why", "change")),

@@ -23,7 +23,7 @@ TEXTS = """(() => {
 #: Two words of English after each other; what has other signs in it is a name.
 ENGLISH = re.compile(r"(?<![\w.:/\-`=])[A-Za-z]?[a-z]{2,}(?: [A-Za-z]?[a-z]{2,})+(?![\w.:/_(=-])")
 #: Names that are no name of the recording.
-NAMES = ("Tensor Core", "stepscope view", "stepscope query", "call stacks", "Nsight Systems")
+NAMES = ("Tensor Core", "stepscope view", "stepscope query", "call stacks", "Nsight Systems", "msprof op")
 
 
 def english(texts: list[str], names: list[str]) -> list[str]:

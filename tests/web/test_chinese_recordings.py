@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import browser
+from stepscope.comparison.build import compare_traces
 from stepscope.ingest import Options, open_trace
 from stepscope.simulate import SimJob, simulate
 from web.chinese import TEXTS, english, names_of
@@ -17,6 +18,9 @@ from web.serving import compared, viewed
 
 NPU = SimJob(device="ascend910b2", ranks=2, steps=4, model="mlp", layers=2)
 KINDS = ("many ranks", "Ascend", "Nsight", "snapshot", "comparison")
+
+#: Tracks that readers name, as recordings name theirs.
+TRACKS = {"thread annotations"}
 
 
 @contextmanager
@@ -37,7 +41,10 @@ def served(kind: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
         simulate(small, new, faults=("item-sync",))
     with ExitStack() as opening:
         traces = [opening.enter_context(open_trace([one], Options(cache=False))) for one in (base, new) if one.exists()]
-        names = sorted({name for trace in traces for name in names_of(trace)}, key=len, reverse=True)
+        known = {name for trace in traces for name in names_of(trace)} | TRACKS
+        if len(traces) > 1:
+            known |= {one.replace("_", " ") for one in compare_traces(*traces).tables}
+        names = sorted(known, key=len, reverse=True)
         place = opening.enter_context(compared(base, new) if new.exists() else viewed(base))
         yield place, names
 

@@ -157,7 +157,7 @@ def _skipped_notes(found: Recognised) -> list[Note]:
             (
                 "files-skipped", "info", len(others),
                 said("{path} {why}", path=shown, why=others[0].why) if len(others) == 1 else message,
-                said("none; give the path of a file to force it to be read"),
+                said("none; {remedy}", remedy=said("give the path of a file to force it to be read")),
             )
         )  # fmt: skip
     return notes

@@ -71,7 +71,7 @@ def _line(same: list[HealthLine], several: bool) -> Line:
         else ""
     )
     effect = together([line.effect for line in same])
-    effect = "" if effect == "none" else effect.removeprefix("none; ")
+    effect = "" if effect == "none" else recalled(effect.removeprefix("none; "))
     message = together([line.message for line in same if shape(line.message) == shape(first.message)])
     if _is_counted(message):
         alone = once(message) if number == 1 else None
