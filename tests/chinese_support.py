@@ -16,7 +16,7 @@ _CODE: Final = re.compile(
 _WORD: Final = re.compile(r"(?<![\w.:/=@$*-])[A-Za-z]?[a-z]{2,}(?:['’-][a-z]+)*(?![\w.:/=(*-])")
 #: Two words of English after each other: no name that a recording has.
 _PHRASE: Final = re.compile(r"(?<![\w./:-])[a-z]{2,} [a-z]{2,}(?![\w./:(-])")
-#: Names of products, units of hardware and commands that are words of English.
+#: Names of programs, units of hardware and commands that are words of English.
 NAMES: Final = (
     "Windows Subsystem for Linux", "PCI Express", "Tensor Core", "Matrix Core", "AI Core", "AI CPU", "Nsight Systems",
     "Nsight Compute", "CUDA Graph", "Model Context Protocol",

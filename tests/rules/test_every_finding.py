@@ -9,7 +9,6 @@ import gc
 import importlib.util
 import inspect
 from collections.abc import Callable, Iterator
-from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,14 +40,13 @@ def calls_of(module: ModuleType) -> Iterator[tuple[Callable[..., None], dict[str
     for name, function in vars(module).items():
         if not name.startswith("test_") or not inspect.isfunction(function):
             continue
-        choices: list[list[dict[str, Any]]] = []
+        chosen: list[dict[str, Any]] = [{}]
         for mark in getattr(function, "pytestmark", []):
             if mark.name == "parametrize":
                 names, values = mark.args[0], mark.args[1]
                 names = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
-                choices.append([_named(names, value) for value in values])
-        for chosen in product(*choices):
-            given = {key: value for part in chosen for key, value in part.items()}
+                chosen = [{**before, **_named(names, value)} for before in chosen for value in values]
+        for given in chosen:
             if set(inspect.signature(function).parameters) - set(given) <= _AT_HAND:
                 yield function, given
 
