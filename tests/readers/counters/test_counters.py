@@ -182,3 +182,21 @@ def test_sizes_of_launches() -> None:
     assert sizes("(128, 2, 1)") == (128, 2, 1)
     assert sizes("256") == (256, 1, 1)
     assert sizes("(1,024, 1, 1)") is None
+
+
+@pytest.mark.parametrize(
+    ("sound", "odd"),
+    [
+        ('"12.384"', '"1e300"'),
+        ('"12.384"', '"-5"'),
+        ('"(1024, 1, 1)"', '"(9999999999, 1, 1)"'),
+        ('"(128, 1, 1)"', '"(9999999999, 1, 1)"'),
+        ('"0","8.0"', '"99999999999","8.0"'),
+    ],
+)
+def test_what_no_launch_has_is_dropped_and_counted(tmp_path: Path, sound: str, odd: str) -> None:
+    path = tmp_path / "ncu.csv"
+    path.write_text(RAW.replace(sound, odd, 1))
+    with open_trace(path, Options(cache=False)) as trace:
+        assert trace.rows("SELECT count FROM health WHERE code = 'values-unreadable'") == [{"count": 1}]
+        assert trace.scalar("SELECT count(*) FROM kernels") == 2

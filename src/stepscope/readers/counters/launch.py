@@ -14,6 +14,9 @@ _FACTORS: Final = {
     "kib": 1024.0, "mib": 1024.0**2, "byte/s": 1.0, "kbyte/s": 1e3, "mbyte/s": 1e6, "gbyte/s": 1e9, "tbyte/s": 1e12,
     "byte/second": 1.0, "kbyte/second": 1e3, "mbyte/second": 1e6, "gbyte/second": 1e9, "tbyte/second": 1e12,
 }  # fmt: skip
+#: Sizes and numbers of devices have 31 bits; durations of a hundred thousand launches add up to 63.
+_LARGEST: Final = 1 << 31
+_LONGEST_NS: Final = 1 << 46
 _SIZES: Final = re.compile(r"\d{1,10}")
 
 
@@ -38,6 +41,19 @@ class ProfiledLaunch:
     block: tuple[int, ...] | None = None
     device: int | None = None
     values: dict[str, float] = field(default_factory=dict)
+
+    def drop_impossible(self) -> int:
+        """Forget a duration, sizes and a device that no launch has; returns how many these were."""
+        lost = 0
+        if self.dur is not None and not 0 <= self.dur < _LONGEST_NS:
+            self.dur, lost = None, lost + 1
+        if self.grid is not None and not all(0 <= one < _LARGEST for one in self.grid):
+            self.grid, lost = None, lost + 1
+        if self.block is not None and not all(0 <= one < _LARGEST for one in self.block):
+            self.block, lost = None, lost + 1
+        if self.device is not None and not 0 <= self.device < _LARGEST:
+            self.device, lost = None, lost + 1
+        return lost
 
 
 def number(text: str | None) -> float | None:

@@ -40,6 +40,11 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
             said("{source} can't be used: it holds no counters of a kernel", source=source),
             hint="give what ncu --csv, msprof op or rocprof-compute profile wrote, whole",
         )
+    staging.observe(
+        "values-unreadable", "warning", sum(one.drop_impossible() for one in found),
+        "durations, sizes or devices of launches are negative, or too large to be right",
+        "they count as not recorded; profile the kernels again",
+    )  # fmt: skip
     _stage(staging, found)
     staging.observe(
         "launches-alone", "info", len(found), "launches were profiled, each by itself",
