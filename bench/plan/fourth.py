@@ -41,5 +41,6 @@ def _rows() -> Iterator[dict[str, Any]]:
                 **(_EXPERTS if row["model"].startswith("Mixtral") else {}),
                 "precision": row["precision"], "attention": row["attention"], "recompute": row["recompute"],
                 "sequence_parallel": int(row["tp"]) > 1, "framework": "megatron", "tp_overlap": row["mc2"] == "yes",
+                "compiled": row["fused"] == "yes", "overlap": row["overlap"] == "yes",
                 "tokens_per_s_per_device": float(row["tokens_per_s_per_device"]),
             }  # fmt: skip

@@ -16,7 +16,7 @@ MISS_MEMORY, MISS_STEP = 0.10, 0.15
 def page(rows: Sequence[Row], second: Sequence[Row], third: Sequence[Row], fourth: Sequence[Row]) -> str:
     """The page of the first set, with the figures of the others, as Markdown."""
     further = [*_second(second), "## A third set", "", *text.THIRD, "", *_by_series(third), ""]
-    further += ["## A fourth set", "", *text.FOURTH, *_by_series(fourth), "", *_all_of(fourth), ""]
+    further += ["## A fourth set", "", *text.FOURTH, *_by_series(fourth), "", *_all_of(fourth), *text.FOURTH_MISSES, ""]
     lines = [*_head(rows), *further, *_series(rows), *_rows(rows), *_misses(rows)]
     return "\n".join(lines) + "\n"
 

@@ -65,6 +65,8 @@ def attention_share(platform: Platform, kind: str, head_dim: int, context: float
     """Share of the 16-bit peak that fused attention reaches: less in narrow heads and short sequences."""
     shares = platform.attention3 if kind == "flash3" else platform.attention
     narrow = 1.0 if head_dim >= 96 else 0.80 if head_dim >= 64 else 0.6
+    if platform.scores:
+        narrow = min(1.0, head_dim / 128)
     if kind == "flash1":
-        return shares[1 if backward else 0] / _FIRST[1 if backward else 0] * context / (context + 400)
-    return shares[1 if backward else 0] * narrow * context / (context + 400)
+        return shares[1 if backward else 0] / _FIRST[1 if backward else 0] * context / (context + platform.reach)
+    return shares[1 if backward else 0] * narrow * context / (context + platform.reach)

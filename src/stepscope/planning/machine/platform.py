@@ -20,6 +20,11 @@ class Platform:
         attention: Share of the 16-bit peak that fused attention reaches forward and backward, heads 128 wide and
             sequences long.
         attention3: The same for the fused kernels of Hopper and later; as `attention` where there are none.
+        reach: Tokens of a causal sequence at which fused attention runs at half of that share.
+        scores: Whether fused attention takes as long for a score however narrow heads are, by moving it rather than by
+            computing it: Huawei's NPUs.
+        separate: Whether sums of gradients, cutting and joining of queries, keys and values run as kernels of their own
+            beside multiplications and attention, and norms at half the memory's rate: Huawei's NPUs.
         per_server: Devices that the fast links join.
         link: Bytes per second that a device moves in a collective within a server: its bus bandwidth.
         mesh: Whether a server's devices are linked each to each, without a switch.
@@ -48,6 +53,9 @@ class Platform:
     link: float
     network: float
     mesh: bool = False
+    reach: float = 400.0
+    scores: bool = False
+    separate: bool = False
     latency: float = 6e-6
     launch: float = 15e-6
     gap: float = 1.2e-6

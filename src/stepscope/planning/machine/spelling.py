@@ -61,6 +61,8 @@ _OPEN: Final[dict[str, tuple[int, int, float | None]]] = {
     "Ascend 910B3": (64, 1600, None),
     "Ascend 910B4": (32, 800, None),
 }
+#: Tokens of a causal sequence at which fused attention of Huawei's NPUs runs at half of its share.
+_REACH: Final = 2450.0
 #: Devices that only plans know: 16-bit FLOP/s, GB, GB/s. Google Cloud documentation of TPU versions, 2025.
 _MORE: Final = {
     r"tpu ?-?v?4": ("TPU v4", 275e12, 32, 1228),
@@ -139,6 +141,9 @@ def _platform(
         link=row.link * GB,
         network=row.network * GB,
         mesh=row.mesh,
+        reach=_REACH if row.npu else 400.0,
+        scores=row.npu,
+        separate=row.npu,
         latency=12e-6 if ascend else 6e-6,
         # HCCL holds two buffers of HCCL_BUFFSIZE (200 MB unless set) for each communication domain.
         # NCCL has 4 MiB (NCCL_BUFFSIZE) and what its other protocols need, about 9 MiB, in each of 24 channels.

@@ -9,6 +9,15 @@ of it (0.88 where power limits most: Hopper and later). Devices without a measur
 Fused attention: FlashAttention-2 (arXiv 2307.08691) reaches up to 230 TFLOP/s forward and 196 backward on an A100, and
 about 390 and 330 on an H100; FlashAttention-3 (arXiv 2407.08608) up to 640 and 560 there with a causal mask.
 
+Ascend 910B: FlashAttentionScore and its gradient run at 78 and 76 TFLOP/s, 0.29 and 0.28 of the peak, with 16 heads of
+128 and 4,096 tokens in a causal mask (Qwen3-0.6B under MindSpeed-LLM, recording test/st/level2 of Ascend/msinsight);
+forward at 151 TFLOP/s, 0.43, with 32,768 tokens and no mask, which see as much as 65,536 in a mask (torch_npu on a
+910B2, README of pto-isa). Both lie on share x tokens / (tokens + 2,450). Cubes multiply for 35 % of that time and hand
+scores over (fixpipe) for 80 %: heads half as wide take as long. Sums of gradients, cuts and joins of queries, keys and
+values are kernels of their own in the same recording, and RmsNormGrad runs at 225 GB/s where others stream 600. GPT-3
+under AscendSpeed (Ascend/mstt, test of compute advice) has LayerNorm at 614 GB/s where others stream 1,250, Adam at
+0.74 of the memory's rate, and multiplications at 302 to 315 TFLOP/s, 0.85 to 0.89 of a 910B2's peak.
+
 Bandwidths of links are nccl-tests' bus bandwidths at large sizes (8 A100 SXM: 230 to 250 GB/s; 8 H100 SXM: 460 to 480
 with NVLink SHARP, about 370 without), else 0.75 of what the vendor states for one direction. Networks are those of the
 vendor's reference design (DGX A100: 200 Gb/s per device, DGX H100: 400), of which collectives reach 0.85.
@@ -37,6 +46,7 @@ class Sustained:
         units: Number of SMs where the table of devices has none.
         watts: Power at which the shares hold.
         collectives: `NCCL`, `RCCL` or `HCCL`.
+        npu: Whether it is one of Huawei's NPUs: `Platform.scores`, `separate` and their `reach`.
         mesh: Whether the fast links join each device to each, without a switch: Infinity Fabric (MI300X), HCCS (910B).
     """
 
@@ -52,6 +62,7 @@ class Sustained:
     watts: int
     collectives: str = "NCCL"
     mesh: bool = False
+    npu: bool = False
 
 
 def _row(
@@ -77,6 +88,7 @@ def _row(
         watts=rest[1],
         collectives=collectives,
         mesh=any(name in pattern for name in ("MI3", "910B")),
+        npu="910" in pattern,
     )
 
 
@@ -96,8 +108,8 @@ SUSTAINED: Final = (
     _row(r"MI250", (0.71, 0.71), (0.40, 0.28), None, (8, 75, 10.5), (110, 280), "RCCL"),
     _row(r"MI2[10]0|MI100", (0.70, 0.70), (0.38, 0.26), None, (8, 60, 10.5), (104, 300), "RCCL"),
     _row(r"MI3[025]", (0.50, 0.46), (0.34, 0.24), None, (8, 310, 42), (304, 750), "RCCL"),
-    _row(r"910C", (0.75, 0.75), (0.50, 0.40), None, (384, 150, 21), (24, 350), "HCCL"),
-    _row(r"910B", (0.77, 0.77), (0.52, 0.42), None, (8, 130, 20), (24, 400), "HCCL"),
+    _row(r"910C", (0.75, 0.75), (0.46, 0.45), None, (384, 150, 21), (24, 350), "HCCL"),
+    _row(r"910B", (0.77, 0.77), (0.46, 0.45), None, (8, 130, 20), (24, 400), "HCCL"),
     _row(r"910A", (0.70, 0.70), (0.35, 0.25), None, (8, 60, 10), (32, 310), "HCCL"),
     _row(r"TPU", (0.75, 0.75), (0.50, 0.40), None, (4096, 200, 10), (8, 300)),
     _row(r"Gaudi", (0.80, 0.75), (0.50, 0.40), None, (8, 200, 30), (24, 600), "HCCL"),

@@ -37,6 +37,8 @@ _LAUNCHES: Final = """
 """
 #: Kernels of attention's backward pass: `..._backward`, `..._bwd`, `FlashAttentionScoreGrad`.
 _BACKWARD: Final = re.compile(r"backward|bwd|grad", re.IGNORECASE)
+#: Tokens of a sequence, where a recording does not say them.
+_USUAL_SEQ: Final = 4096
 _WAYS: Final = (said("forward"), said("backward"))
 #: Share of what links usually reach below which collectives wait for other ranks rather than for the link.
 _WAITING: Final = 0.2
@@ -112,9 +114,11 @@ def _attention(one: Platform, rows: list[dict[str, Any]]) -> Platform:
     ]
     if not words:
         return one
-    # What is not recorded keeps its tabulated share.
+    # A share is that of long sequences; recorded ones are taken for usual ones. What is not recorded keeps its
+    # tabulated share.
+    at = (_USUAL_SEQ + one.reach) / (_USUAL_SEQ + 400.0)
     shares = [
-        tuple(usual if share is None else share for share, usual in zip(measured, each, strict=True))
+        tuple(usual if share is None else min(0.95, at * share) for share, usual in zip(measured, each, strict=True))
         for each in (one.attention, one.attention3)
     ]
     lines = said("attention reaches {words} of the peak", words=listing(words))

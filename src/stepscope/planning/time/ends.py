@@ -8,7 +8,7 @@ from stepscope.planning.machine.gemm import aligned, gemm
 from stepscope.planning.machine.platform import Platform
 from stepscope.planning.machine.topology import LinkGroup, all_reduce
 from stepscope.planning.memory.states import padded_vocab
-from stepscope.planning.time.layer import PassTime
+from stepscope.planning.time.parts import PassTime
 
 
 def head(shape: ModelShape, layout: Layout, platform: Platform) -> tuple[PassTime, PassTime]:

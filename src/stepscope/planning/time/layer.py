@@ -2,57 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.layout import Framework, Layout, Recompute
 from stepscope.planning.machine.gemm import aligned, attention_share, gemm
 from stepscope.planning.machine.platform import Platform
-from stepscope.planning.machine.topology import LinkGroup, all_reduce, all_to_all, gather
-
-#: Share of a collective that overlaps with compute which lengthens that all the same, by competing for SMs and memory.
-CONTENTION = 0.15
-
-
-@dataclass(slots=True)
-class PassTime:
-    """Seconds of a pass through a layer, by part."""
-
-    gemm: float = 0.0
-    attention: float = 0.0
-    elementwise: float = 0.0
-    tensor_comm: float = 0.0
-    context_comm: float = 0.0
-    expert_comm: float = 0.0
-    dispatch: float = 0.0
-    kernels: float = 0.0
-
-    @property
-    def compute(self) -> float:
-        """Seconds of the device's own work."""
-        return self.gemm + self.attention + self.elementwise
-
-    @property
-    def seconds(self) -> float:
-        """Seconds in all; kernels are a number, not a time."""
-        return self.compute + self.tensor_comm + self.context_comm + self.expert_comm + self.dispatch
-
-    def scaled(self, factor: float) -> PassTime:
-        """The same, so many times."""
-        return PassTime(*(factor * getattr(self, name) for name in PassTime.__slots__))
-
-    def plus(self, other: PassTime) -> PassTime:
-        """Both after each other."""
-        return PassTime(*(getattr(self, name) + getattr(other, name) for name in PassTime.__slots__))
-
-
-@dataclass(slots=True)
-class LayerTime:
-    """A layer's passes: forward, backward, and what of the forward pass is computed again."""
-
-    forward: PassTime = field(default_factory=PassTime)
-    backward: PassTime = field(default_factory=PassTime)
-    again: PassTime = field(default_factory=PassTime)
+from stepscope.planning.time.links import context_parallel, experts, tensor_parallel
+from stepscope.planning.time.multiplications import multiplications
+from stepscope.planning.time.parts import LayerTime, PassTime
 
 
 def layer(shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -> LayerTime:
@@ -61,10 +17,10 @@ def layer(shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -
     _multiplications(found, shape, layout, platform, sparse)
     core = _attention(found, shape, layout, platform)
     _elementwise(found, shape, layout, platform, sparse)
-    _tensor_parallel(found, shape, layout, platform)
-    _context_parallel(found, shape, layout, platform)
+    tensor_parallel(found, shape, layout, platform, sparse)
+    context_parallel(found, shape, layout, platform)
     if sparse:
-        _experts(found, shape, layout, platform)
+        experts(found, shape, layout, platform)
     for one in (found.forward, found.backward):
         one.dispatch = max(0.0, one.kernels * platform.launch - one.seconds)
     found.again = _again(found, shape, layout, platform, core)
@@ -106,7 +62,7 @@ def _recomputed_multiplications(shape: ModelShape) -> float:
 
 
 def _multiplications(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -> None:
-    for rows, columns, depth, count in _gemms(shape, layout, sparse):
+    for rows, columns, depth, count in multiplications(shape, layout, sparse):
         kept = aligned(columns, depth)
         found.forward.gemm += gemm(rows, columns, depth, layout.precision, platform, count) / kept
         # Gradients of the input and of the weights.
@@ -114,56 +70,24 @@ def _multiplications(found: LayerTime, shape: ModelShape, layout: Layout, platfo
         found.backward.gemm += gemm(columns, depth, rows, layout.precision, platform, count) / kept
         found.forward.kernels += count
         found.backward.kernels += 2 * count
-        found.backward.gemm += _summed(layout) * columns * depth * count / platform.memory_bandwidth
+        found.backward.gemm += _summed(layout, platform) * columns * depth * count / platform.memory_bandwidth
 
 
-def _summed(layout: Layout) -> float:
+def _summed(layout: Layout, platform: Platform) -> float:
     """Bytes per weight that summing its gradient over micro-batches reads and writes.
 
-    Megatron sums in fp32 within the multiplication: 4 read, 4 written. DeepSpeed's pipeline leaves it to autograd in
+    Megatron sums in fp32 within the multiplication: 4 read, 4 written; on NPUs by an operator of its own, which reads
+    the 16-bit gradient once more. DeepSpeed's pipeline leaves it to autograd in
     fp16 (2 + 2 read, 2 written); its BF16_Optimizer widens (2, 4) and adds (4 + 4, 4): runtime/bf16_optimizer.py. FSDP2
     adds to whole gradients in fp32 (2 + 4, 4) where it does not reduce each micro-batch's, as in a pipeline.
     """
     if layout.framework is Framework.MEGATRON:
-        return 8.0
+        return 10.0 if platform.separate else 8.0
     if layout.framework is Framework.DEEPSPEED and layout.pp > 1:
         return 18.0 if layout.precision == "bf16" else 6.0
     if layout.framework in (Framework.FSDP, Framework.TORCHTITAN) and (layout.pp > 1 or not layout.reduce_each):
         return 10.0 if layout.zero >= 2 and layout.micro_batches > 1 else 0.0
     return 0.0
-
-
-def _gemms(shape: ModelShape, layout: Layout, sparse: bool) -> list[tuple[float, float, float, float]]:
-    """Rows, columns, depth and number of a layer's matrix multiplications."""
-    tokens, tp, hidden = float(layout.tokens), layout.tp, shape.hidden
-    found: list[tuple[float, float, float, float]] = []
-    if shape.latent:
-        one = shape.latent
-        if one.query_rank:
-            found += [(tokens, one.query_rank, hidden, 1), (tokens, shape.query_width / tp, one.query_rank, 1)]
-        else:
-            found.append((tokens, shape.query_width / tp, hidden, 1))
-        found += [
-            (tokens, one.kv_rank + one.rope, hidden, 1),
-            (tokens, shape.heads * (one.nope + one.value) / tp, one.kv_rank, 1),
-        ]
-    else:
-        found.append((tokens, (shape.query_width + 2 * shape.kv_width) / tp, hidden, 1))
-    found.append((tokens, hidden, shape.value_width / tp, 1))
-    sides = 2 if shape.gated else 1
-    if not sparse:
-        return [*found, (tokens, sides * shape.ffn / tp, hidden, 1), (tokens, hidden, shape.ffn / tp, 1)]
-    local = shape.experts / layout.ep
-    # Experts that fewer ranks split than the rest get each token from one of these only.
-    rows = tokens * layout.expert_split / tp * shape.active_experts / local
-    width = shape.expert_ffn / layout.expert_split
-    found += [(rows, sides * width, hidden, local), (rows, hidden, width, local)]
-    if shape.shared_ffn:
-        found += [
-            (tokens, sides * shape.shared_ffn / tp, hidden, 1),
-            (tokens, hidden, shape.shared_ffn / tp, 1),
-        ]
-    return [*found, (tokens / layout.split, shape.experts, hidden, 1)]
 
 
 def _attention(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform) -> PassTime:
@@ -216,6 +140,8 @@ def _elementwise(found: LayerTime, shape: ModelShape, layout: Layout, platform: 
     turned = (shape.query_width + shape.kv_width) / layout.tp if shape.rotary else 0.0
     drop = 1.0 if shape.dropout else 0.0
     eager = not layout.compiled and layout.framework is not Framework.MEGATRON
+    # Megatron's norms are kernels also where positions and activations are not: MindSpeed without its fused ones.
+    apart = not layout.compiled and platform.separate and layout.framework is Framework.MEGATRON
     # Bytes per token: two norms (read, write), two residual sums (read two, write one, masks), the activation.
     forward = stream * (2 * 4 + 2 * (6 + drop)) + inner * (6 if shape.gated else 4) + 4 * turned
     backward = stream * (2 * 8 + 2 * (4 + drop)) + inner * (10 if shape.gated else 6) + 4 * turned
@@ -227,6 +153,14 @@ def _elementwise(found: LayerTime, shape: ModelShape, layout: Layout, platform: 
         forward += stream * 2 * norms[0] + inner * (4 if shape.gated else 0) + 16 * turned
         backward += stream * 2 * norms[1] + inner * (6 if shape.gated else 0) + 20 * turned
         forward_kernels, backward_kernels = (20.0, 28.0) if shape.layer_norm else (32.0, 45.0)
+    if apart:
+        forward += inner * (4 if shape.gated else 0) + 16 * turned
+        backward += inner * (6 if shape.gated else 0) + 20 * turned
+        forward_kernels, backward_kernels = (forward_kernels + 8, backward_kernels + 10)
+    if platform.separate:
+        # Norms take twice their bytes' time. Queries, keys and values are cut from one tensor, their gradients joined.
+        cut = (shape.query_width + 2 * shape.kv_width) / layout.tp
+        forward, backward = forward + stream * 2 * 4 + 4 * cut, backward + stream * 2 * 8 + 4 * cut
     if layout.precision == "fp8":
         # Inputs of multiplications are converted, and transposed for the backward pass: read 2, write 1 + 1.
         routed = shape.active_experts * shape.hidden / layout.split if sparse else stream * layout.split
@@ -250,55 +184,3 @@ def _elementwise(found: LayerTime, shape: ModelShape, layout: Layout, platform: 
     ):
         one.elementwise += layout.tokens * amount / platform.memory_bandwidth + kernels * platform.gap
         one.kernels += kernels
-
-
-def _tensor_parallel(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform) -> None:
-    """All-reduces (or all-gather and reduce-scatter) of the residual stream: two forward, two backward.
-
-    Backward, Megatron lets half of them run beside the gradients of the weights.
-    """
-    if layout.tp == 1:
-        return
-    group = LinkGroup.of(layout.tp, 1, platform)
-    size = 2.0 * layout.tokens * shape.hidden
-    one = all_reduce(size, group, platform) if not layout.sequence_parallel else 2 * gather(size, group, platform)
-    if layout.tp_overlap:
-        found.forward.tensor_comm = 0.25 * 2 * one
-        found.backward.tensor_comm = 0.25 * 2 * one
-        return
-    found.forward.tensor_comm = 2 * one
-    # With sequence parallelism the input is gathered once more for the gradients of the weights.
-    whole = 2 * one + (2 * gather(size, group, platform) if layout.sequence_parallel else 0.0)
-    hidden = min(found.backward.gemm / 2, one + (whole - 2 * one))
-    found.backward.tensor_comm = whole - hidden + CONTENTION * hidden
-
-
-def _context_parallel(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform) -> None:
-    """Keys and values go round the ranks of a sequence; what attention takes meanwhile is hidden."""
-    if layout.cp == 1:
-        return
-    group = LinkGroup.of(layout.cp, layout.tp, platform)
-    size = 2.0 * layout.tokens * layout.cp * 2 * shape.kv_width / layout.tp
-    one = gather(size, group, platform)
-    for each, times in ((found.forward, 1.0), (found.backward, 2.0)):
-        each.context_comm = max(0.0, times * one - each.attention) + CONTENTION * min(times * one, each.attention)
-
-
-def _experts(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform) -> None:
-    """Tokens go to their experts and back: two all-to-alls forward and two backward."""
-    if layout.ep == 1:
-        return
-    group = LinkGroup.of(layout.ep, layout.expert_split, platform)
-    size = 2.0 * layout.tokens * shape.active_experts * shape.hidden / layout.split
-    crossing = _crossings(shape, group) / shape.active_experts if layout.grouped_dispatch else 1.0
-    one = 2 * all_to_all(size, group, platform, crossing)
-    for each in (found.forward, found.backward):
-        hidden = min(one, each.compute) if layout.ep_overlap else 0.0
-        each.expert_comm = one - (1 - CONTENTION) * hidden
-
-
-def _crossings(shape: ModelShape, group: LinkGroup) -> float:
-    """Servers that a token's experts lie on, as a mean: at most so many as its routing is limited to."""
-    servers = group.size / group.inside
-    spread = servers * (1 - (1 - 1 / servers) ** shape.active_experts)
-    return min(spread, shape.routed_groups or spread)

@@ -11,7 +11,7 @@ from stepscope.planning.machine.platform import Platform
 from stepscope.planning.machine.topology import LinkGroup, all_reduce, gather
 from stepscope.planning.memory.states import expert_shards, held, per_parameter
 from stepscope.planning.stages import Stage
-from stepscope.planning.time.layer import CONTENTION
+from stepscope.planning.time.parts import CONTENTION
 
 
 @dataclass(frozen=True, slots=True)

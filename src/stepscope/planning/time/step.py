@@ -12,7 +12,8 @@ from stepscope.planning.machine.platform import Platform
 from stepscope.planning.machine.topology import send
 from stepscope.planning.stages import Stage, stages_of
 from stepscope.planning.time.ends import embedding, head
-from stepscope.planning.time.layer import LayerTime, PassTime, layer
+from stepscope.planning.time.layer import layer
+from stepscope.planning.time.parts import LayerTime, PassTime
 from stepscope.planning.time.replicas import optimizer, replicas
 
 #: How far the speeds of equal devices lie apart, as a standard deviation: differences of 5 % and more are seen in one
