@@ -19,7 +19,7 @@ ROOMS: Final = {
     "readers": ("readers",),
     "ingest": ("ingest",),
     "reports": ("reports",),
-    "cli": ("cli", "profiler.py"),
+    "cli": ("cli", "profiler.py", "api.py"),
     "record": ("record",),
     "doctor": ("doctor",),
     "planning": ("planning",),

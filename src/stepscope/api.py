@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.ingest import Inputs, Options, open_trace
+from stepscope.language import said
 from stepscope.model.errors import UserError
 from stepscope.model.place import Place
 from stepscope.model.recording import Recording
@@ -150,7 +151,7 @@ class Trace:
             return self.analyze(tables=[name]).tables[name]
         if name in BY_NAME:
             return self._trace.table(name)
-        raise UserError(f"no table is called {name!r}", hint=choose(name, self.tables))
+        raise UserError(said("no table is called {name!r}", name=name), hint=choose(name, self.tables))
 
     def sql(self, query: str) -> pa.Table:
         """The result of a DuckDB query over the canonical tables.
@@ -328,8 +329,7 @@ def sweep(
         store: Folder to keep it in; None for the user's cache folder.
 
     Raises:
-        UserError: A path holds no recording, or what is asked for is not recorded.
-        UnusableInputError: An input has nothing usable.
+        UserError: A path holds no recording or nothing usable, or what is asked for is not recorded.
     """
     from stepscope.comparison.sweep.axis import check_axis
     from stepscope.comparison.sweep.point import point_of

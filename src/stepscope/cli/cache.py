@@ -7,16 +7,17 @@ from typing import Annotated
 
 import typer
 
+from stepscope.cli.command import Command, CommandGroup
 from stepscope.language import said, told
 
-cache = typer.Typer(help="List or remove the stored copies of recordings.", no_args_is_help=False)
+cache = typer.Typer(cls=CommandGroup, help="List or remove the stored copies of recordings.", no_args_is_help=False)
 
 Store = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder they are in, the user's cache if not given.")
 ]
 
 
-@cache.command("ls")
+@cache.command("ls", cls=Command)
 def ls(store: Store = None) -> None:
     """List the stored recordings, the least recently used first."""
     from datetime import datetime, timezone
@@ -44,7 +45,7 @@ def ls(store: Store = None) -> None:
     )
 
 
-@cache.command("clear")
+@cache.command("clear", cls=Command)
 def clear(store: Store = None) -> None:
     """Remove all stored recordings, but those that are in use."""
     from stepscope.model.amounts import plural

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.ingest.written import Written
-from stepscope.language import said
+from stepscope.language import listing, pattern, said
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.readers.ascend import raw as ascend_raw
 from stepscope.readers.foreign import foreign, foreign_tables
@@ -114,10 +114,11 @@ def nothing_in(paths: Sequence[Path], found: Sequence[Skipped]) -> UserError:
     if raw:
         return UserError(said("{listed} holds no recording that stepscope can read", listed=listed), hint=raw)
     if not found:
-        return UserError(f"{listed} {'is an empty folder' if len(paths) == 1 else 'are empty folders'}", hint=_HINT)
+        empty = pattern("{listed} is an empty folder") if len(paths) == 1 else pattern("{listed} are empty folders")
+        return UserError(said(empty, listed=listed), hint=_HINT)
     # Possible recordings come first.
     order = sorted(found, key=lambda one: not one.unreadable)
-    described = "; ".join(f"{one.path} {one.why}" for one in order[:_NAMED])
+    described = listing((one.sentence for one in order[:_NAMED]), "; ")
     more = said("; and {order:,} more files", order=len(order) - _NAMED) if len(order) > _NAMED + 1 else ""
     if len(paths) == 1 and paths[0].is_file() and len(order) == 1:
         return UserError(described, hint=order[0].hint)
@@ -127,4 +128,7 @@ def nothing_in(paths: Sequence[Path], found: Sequence[Skipped]) -> UserError:
         else said("{listed} holds no recording that stepscope can read", listed=listed)
     )
     hints = {one.hint for one in order}
-    return UserError(f"{where}: {described}{more}", hint=hints.pop() if len(hints) == 1 else _HINT)
+    return UserError(
+        said("{where}: {described}{more}", where=where, described=described, more=more),
+        hint=hints.pop() if len(hints) == 1 else _HINT,
+    )

@@ -84,7 +84,7 @@ def _machine(one: Platform, differs: Mapping[str, Any]) -> Platform:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not _MACHINE[name] <= value <= _MOST:
             raise UserError(
-                f"{name.replace('_', ' ')} is {value!r}",
+                said("{name} is {value!r}", name=name.replace("_", " "), value=value),
                 hint=said("give a number of {machine:g} or more", machine=_MACHINE[name]),
             )
     if (devices := given.get("per_server")) is not None:

@@ -120,7 +120,9 @@ class Signals:
             except Exception as error:
                 if strict:
                     raise
-                values._known[one] = MissingInputError(f"{one.name} failed ({type(error).__name__})", hint=_REPORT)
+                values._known[one] = MissingInputError(
+                    said("{name} failed ({kind})", name=one.name, kind=type(error).__name__), hint=_REPORT
+                )
         return values
 
     def __call__(self, wanted: Signal[T]) -> T:

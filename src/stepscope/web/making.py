@@ -8,6 +8,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from stepscope.language import said
 from stepscope.model.errors import StepscopeError
 
 T = TypeVar("T")
@@ -83,7 +84,9 @@ class Making(Generic[T]):
         except StepscopeError as error:
             self._error = error
         except Exception as error:
-            self._error = StepscopeError(f"{self._impossible} ({type(error).__name__}: {error})")
+            self._error = StepscopeError(
+                said("{what} ({kind}: {error})", what=self._impossible, kind=type(error).__name__, error=error)
+            )
         finally:
             self._done.set()
 

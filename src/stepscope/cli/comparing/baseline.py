@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.command import Command
+from stepscope.cli.command import Command, CommandGroup
 from stepscope.cli.comparing.compare import Confidence
 from stepscope.cli.comparing.gates import FailOn
 from stepscope.cli.comparing.recorded_rank import RecordedRank, of_a_rank
 from stepscope.language import said, told
 
-baseline = typer.Typer(help="Keep a recording's figures, and hold later recordings against them.")
+baseline = typer.Typer(cls=CommandGroup, help="Keep a recording's figures, and hold later recordings against them.")
 
 Out = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The baseline to write; `-` for output.")]
 File = Annotated[Path, typer.Argument(metavar="BASELINE", help="What `baseline save` wrote.")]

@@ -123,8 +123,11 @@ def _unusable(source: Source, tables: Tables) -> UnusableInputError:
         )
     names = tables.names()
     held = " and ".join(what for table, what in _ELSE.items() if table in names and tables.rows(table))
-    what = said("only {held}: no calls, ranges or work of a device", held=held) if held else "no events"
-    return UnusableInputError(f"{source} holds {what}", hint="record with `nsys profile --trace=cuda,nvtx,osrt`")
+    what = said("only {held}: no calls, ranges or work of a device", held=held) if held else said("no events")
+    return UnusableInputError(
+        said("{source} holds {what}", source=source, what=what),
+        hint="record with `nsys profile --trace=cuda,nvtx,osrt`",
+    )
 
 
 def _observe_damage(staging: Staging, tables: Tables, damage: Damage) -> None:

@@ -105,7 +105,7 @@ def _archive(path: Path, size: int, _changed: int, most: int) -> Archive:
 
 
 def _refuse(path: Path, why: str) -> UserError:
-    return UserError(f"{path} {why}", hint="unpack it, and give what is in it")
+    return UserError(said("{path} {why}", path=path, why=why), hint="unpack it, and give what is in it")
 
 
 def _check_apart(path: Path, members: list[Member]) -> None:
