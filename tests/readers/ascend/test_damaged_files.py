@@ -186,6 +186,23 @@ def test_sums_of_a_database_that_are_no_numbers_are_counted(tmp_path: Path) -> N
         ]
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [("ph", "N/A", "events-foreign"), ("dur", None, "durations-missing"), ("ts", "soon", "events-untimed")],
+)
+def test_events_of_the_trace_that_lack_something_are_counted(
+    tmp_path: Path, key: str, value: object, code: str
+) -> None:
+    output = write_text(tmp_path / "x_ascend_pt")
+    path = output / "trace_view.json"
+    events = json.loads(path.read_text())
+    event = next(one for one in events if one["ph"] == "X" and one.get("cat") == "cpu_op")
+    event[key] = value
+    path.write_text(json.dumps(events))
+    with open_fresh(tmp_path) as trace:
+        assert trace.rows("SELECT count FROM health WHERE code = $code", {"code": code}) == [{"count": 1}]
+
+
 def test_a_wide_table_is_read_in_batches_up_to_a_number_of_columns(tmp_path: Path) -> None:
     output = whole(tmp_path / "x_ascend_pt")
     more = {f"aic_more_{i}(us)": str(i) for i in range(MOST_COLUMNS)}

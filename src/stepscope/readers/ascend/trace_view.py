@@ -172,6 +172,14 @@ def _observe(staging: Staging, name: str, reader: EventReader, damage: Damage) -
         "they are missing from every number",
     )  # fmt: skip
     staging.observe(
+        "durations-missing", "warning", reader.endless, "intervals have no number as their duration",
+        "they count as events of no duration",
+    )  # fmt: skip
+    staging.observe(
+        "events-foreign", "info", reader.foreign, "events are of kinds that are not read (async, samples)",
+        "none for numbers of steps, operators and device work",
+    )  # fmt: skip
+    staging.observe(
         "file-unreadable", "warning", int(not reader.events), said("{name} holds no event that can be read", name=name),
         "operators, calls and device work are missing except those in tables",
     )  # fmt: skip

@@ -155,7 +155,7 @@ class EventReader:
     Attributes:
         text: What is known of its text.
         events: Number of events so far.
-        untimed: Intervals and instants without a number as their start.
+        untimed: Intervals, instants and samples without a number as their start.
         endless: Intervals without a number as their duration.
         foreign: Events of kinds that are not read.
         renamed: Events of the allocator whose name is another.
@@ -190,7 +190,8 @@ class EventReader:
         self.renamed += events.renamed
         others = np.bincount(events.phase[~events.is_span], minlength=256)
         instant = (events.phase == ord("i")) | (events.phase == ord("I"))
-        self.untimed += int(others[ord("X")]) + int(np.count_nonzero(instant & (events.ts == NONE)))
+        timeless = (instant | (events.phase == ord("C"))) & (events.ts == NONE)
+        self.untimed += int(others[ord("X")]) + int(np.count_nonzero(timeless))
         self.endless += int(np.count_nonzero(events.is_span & (events.phase == ord("X")) & (events.dur == NONE)))
         self.foreign += int(others.sum() - others[list(_PHASES)].sum())
 
