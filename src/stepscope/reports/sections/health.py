@@ -77,7 +77,9 @@ def _line(same: list[HealthLine], several: bool) -> Line:
         alone = once(message) if number == 1 else None
         # A message that no pattern fits is told of many things, with its count behind it.
         message = alone or (
-            f"{message} (1)" if number == 1 else said("{number:,} {message}", number=number, message=recalled(message))
+            said("{message} (1)", message=recalled(message))
+            if number == 1
+            else said("{number:,} {message}", number=number, message=recalled(message))
         )
         effect = of_one(effect) if alone else effect
     return Line(
