@@ -164,6 +164,26 @@ def test_texts_come_back_from_files_by_the_pattern_that_fits_closest() -> None:
     assert inside.values["what"].pattern == "it ended early"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it ended early; its lengths are not known",
+        "it ended early; Kernel(int; float)",
+        "no shapes, no stacks and no memory",
+    ],
+)
+def test_sentences_and_phrases_are_recalled_one_by_one(text: str) -> None:
+    constants = ("it ended early", "its lengths are not known", "no shapes", "no stacks", "no memory")
+    found = Patterns((one, "") for one in constants).recalled(text)
+    assert isinstance(found, Said)
+    assert found == text
+
+
+@pytest.mark.parametrize("text", ["f(int; float)", "no shapes, no clocks and no memory"])
+def test_parts_that_nobody_said_leave_the_whole_as_it_is(text: str) -> None:
+    assert type(Patterns([("no shapes", ""), ("no memory", "")]).recalled(text)) is str
+
+
 @pytest.mark.parametrize("text", ["gemm_kernel", "What somebody else wrote of it is no such text", "a of it is"])
 def test_what_was_not_said_is_not_recalled(text: str) -> None:
     assert type(Patterns([("{name} of it is", ""), ("it ended early", "")]).recalled(text)) is str

@@ -10,12 +10,15 @@ from string import Formatter
 from typing import Final
 
 from stepscope.language.catalogue import catalogue_of
-from stepscope.language.said import Said
+from stepscope.language.said import Said, listing
 
 #: Fixed letters of a pattern, and the part of a text that they are, from which the text is taken for it. Fewer would
 #: fit what somebody else wrote.
 _LETTERS: Final = 12
-_PART: Final = 0.4
+_PART: Final = 1 / 3
+#: Texts within texts that are looked into.
+_DEEP: Final = 3
+_BETWEEN: Final = re.compile(r", | and ")
 
 
 class AsWritten(str):
@@ -71,6 +74,16 @@ class Patterns:
                     for name, value in match.groupdict().items()
                 }
                 return _said(pattern, values)
+        return self._in_parts(text, depth)
+
+    def _in_parts(self, text: str, depth: int) -> str:
+        """What consists of sentences, or of phrases that are all known, part by part."""
+        if "; " in text and depth < _DEEP:
+            parts = [self.recalled(part, depth + 1) for part in text.split("; ")]
+            return listing(parts, "; ") if any(isinstance(one, Said) for one in parts) else text
+        phrases = _BETWEEN.split(text)
+        if len(phrases) > 1 and all(one in self._constants for one in phrases):
+            return listing((_said(self._constants[one], {}) for one in phrases), ", ", " and ")
         return text
 
     def _value(self, value: str, plain: bool, depth: int) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
+from stepscope.language import pattern
 from stepscope.model.inputs import Input
 from stepscope.model.program import Framework, Platform
+
+_MARKING: Final = pattern("call prof.step() after each iteration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,8 @@ class SourceTraits:
     framework: Framework = "pytorch"
     platform: Platform | None = None
     likely: Platform | None = None
-    marking: str = "call prof.step() after each iteration"
-    marking_elsewhere: str = "call prof.step() after each iteration"
+    marking: str = _MARKING
+    marking_elsewhere: str = _MARKING
     timed: bool = True
     companion: bool = False
     alone: bool = False

@@ -42,6 +42,9 @@ _NOUNS: Final = {
     "samples": "sample",
     "values": "value",
     "tables": "table",
+    "durations, sizes or devices of launches": "duration, size or device of a launch",
+    "frames of call stacks": "frame of a call stack",
+    "sums of the profiler": "sum of the profiler",
 }
 _VERBS: Final = {
     "are": "is",
@@ -64,6 +67,7 @@ _REST: Final = (
     (re.compile(r"\btheir\b"), "its"),
     (re.compile(r"\bthem\b"), "it"),
     (re.compile(r"\band were\b"), "and was"),
+    (re.compile(r"\bno numbers\b"), "no number"),
 )
 #: How effects begin; what they say further on is of anything.
 _EFFECTS: Final = (

@@ -115,7 +115,7 @@ def test_memory_that_jumps_is_recorded(tmp_path: Path) -> None:
             "    if step == 20: grown()\n"
         )
     )
-    recorded = watch(tmp_path, code, "--slow", "50")
+    recorded = watch(tmp_path, code, "--slow", "1000")
     assert len(recordings_in(recorded.folder)) == 1
     assert "recorded because the memory of the process in use rose to " in recorded.errors
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stepscope.language import listing, said, sentences
+from stepscope.language import listing, pattern, said, sentences
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import PARTS, Bar, Bars, Line, Section
 from stepscope.reports.contents import Contents
@@ -17,10 +17,10 @@ _MOST_BARS: Final = 12
 #: Steps that are not typical and are named one by one.
 _MOST_NAMED: Final = 6
 _ROLES: Final = {
-    "partial": "the recording starts or ends within",
-    "warm-up": "longer than the steps after",
-    "edge": "with what the profiler's start or stop adds",
-    "outlier": "far from the others in length",
+    "partial": pattern("the recording starts or ends within"),
+    "warm-up": pattern("longer than the steps after"),
+    "edge": pattern("with what the profiler's start or stop adds"),
+    "outlier": pattern("far from the others in length"),
 }
 
 

@@ -20,6 +20,12 @@ _NAMES: Final = {
     "between": said("between the steps"),
     "after": said("after the steps"),
 }
+#: The same where no steps are marked.
+_UNMARKED: Final = {
+    "start-up": said("start-up"),
+    "between": said("between"),
+    "after": said("after the last device work"),
+}
 #: A rank whose step takes this many times the mean is named.
 _CLEARLY: Final = 1.05
 
@@ -94,7 +100,7 @@ def _outside(rows: list[dict[str, Any]], recorded: int, marked: bool) -> Iterato
     for row in rows:
         if row["part"] not in _OUTSIDE or row["total_ns"] < _WORTH * recorded:
             continue
-        where = _NAMES[row["part"]] if marked else row["part"].replace("after", "after the last device work")
+        where = _NAMES[row["part"]] if marked else _UNMARKED.get(row["part"], row["part"])
         what = ""
         if row["call"] is not None and row["call_ns"] > row["copies_ns"]:
             what = said(", {call} of it one {name}", call=duration(row["call_ns"]), name=visible(row["call"]))

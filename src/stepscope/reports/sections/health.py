@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.language import listing, recalled, said
+from stepscope.language import listing, recalled, said, spoken
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
@@ -73,15 +73,12 @@ def _line(same: list[HealthLine], several: bool) -> Line:
     effect = together([line.effect for line in same])
     effect = "" if effect == "none" else recalled(effect.removeprefix("none; "))
     message = together([line.message for line in same if shape(line.message) == shape(first.message)])
-    if _is_counted(message):
-        alone = once(message) if number == 1 else None
+    if _is_counted(message) and number == 1 and spoken() == "en":
+        alone = once(message)
         # A message that no pattern fits is told of many things, with its count behind it.
-        message = alone or (
-            said("{message} (1)", message=recalled(message))
-            if number == 1
-            else said("{number:,} {message}", number=number, message=recalled(message))
-        )
-        effect = of_one(effect) if alone else effect
+        message, effect = (alone, of_one(effect)) if alone else (f"{message} (1)", effect)
+    elif _is_counted(message):
+        message = said("{number:,} {message}", number=number, message=recalled(message))
     return Line(
         visible(said("{message}{where}", message=recalled(message), where=where)), visible(effect), first.severity
     )

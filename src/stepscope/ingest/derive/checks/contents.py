@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.ingest.derive.checks.derived import Derived
-from stepscope.language import said
+from stepscope.language import listing, pattern, said
 from stepscope.store.staging import Observation
 
 #: Profiler options that record operators' inputs, stacks and allocations.
-_SETTINGS = {"shapes": "record_shapes=True", "call stacks": "with_stack=True", "memory": "profile_memory=True"}
+_SETTINGS: Final = {"shapes": "record_shapes=True", "stacks": "with_stack=True", "memory": "profile_memory=True"}
+_ABSENT: Final = {
+    "shapes": pattern("no shapes"), "stacks": pattern("no call stacks"), "memory": pattern("no memory"),
+}  # fmt: skip
 
 _WITH_TEXT: Final = "EXISTS (FROM input_calls SEMI JOIN (FROM input_texts WHERE {} IS NOT NULL) USING (texts))"
 _TEXTS_SQL: Final = f"SELECT {_WITH_TEXT.format('shapes')}, {_WITH_TEXT.format('stack')}"
@@ -52,10 +55,10 @@ def options(derived: Derived) -> Observation | None:
     absent = [name for name, there in zip(_SETTINGS, (shapes, stacks, memory), strict=True) if not there]
     if not absent:
         return None
-    listed = " and no ".join([", no ".join(absent[:-1]), absent[-1]] if len(absent) > 1 else absent)
+    listed = listing((_ABSENT[name] for name in absent), ", ", " and ")
     wanted = ", ".join(_SETTINGS[name] for name in absent)
     return Observation(
-        "options-off", "info", len(absent), said("no {listed}: options of the profiler that were off", listed=listed),
+        "options-off", "info", len(absent), said("{listed}: options of the profiler that were off", listed=listed),
         said("what needs them is not computed; record with {wanted}", wanted=wanted),
     )  # fmt: skip
 
