@@ -34,7 +34,7 @@ def tensor_parallel(found: LayerTime, shape: ModelShape, layout: Layout, platfor
 
 
 def _beside_multiplications(each: float, shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -> float:
-    """What is seen of a pass's four collectives of `each` seconds that run piece by piece beside multiplications.
+    """What is seen of a pass's four collectives of `each` seconds that run in parts beside multiplications.
 
     One is gathered before and one scattered after attention's multiplications and the MLP's. A quarter of a collective
     is seen at least, and all that takes longer than the multiplication it belongs to. Experts have no such
