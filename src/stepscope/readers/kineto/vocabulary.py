@@ -51,7 +51,7 @@ _MEMORY: Final = {
     "unified": "managed",
 }  # fmt: skip
 _STOPPED: Final = "Record Window End"
-_OURS: Final = re.compile(r"(^|/)stepscope/record/(job|steps|inject|ring|triggers)/")
+_OURS: Final = re.compile(r"(^|/)stepscope/record/((job|steps|inject|ring|triggers)/|(noted|settings)\.py)")
 
 
 @dataclass(frozen=True, slots=True)
