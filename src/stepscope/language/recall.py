@@ -16,6 +16,8 @@ from stepscope.language.said import Said, listing
 #: fit what somebody else wrote.
 _LETTERS: Final = 12
 _PART: Final = 1 / 3
+#: So many letters at the very beginning are enough, however much follows.
+_BEGINNING: Final = 10
 #: Texts within texts that are looked into.
 _DEEP: Final = 3
 _BETWEEN: Final = re.compile(r", | and ")
@@ -39,6 +41,7 @@ class _Known:
     many: str
     several: bool
     fixed: tuple[str, ...]
+    begins: bool
     regex: re.Pattern[str] | None
     plain: frozenset[str]
 
@@ -66,7 +69,8 @@ class Patterns:
         if constant := self._constants.get(text):
             return _said(constant, {})
         for pattern in self._patterns:
-            if pattern.weight < _PART * len(text) or not all(part in text for part in pattern.fixed):
+            enough = pattern.weight >= _PART * len(text) or pattern.begins
+            if not enough or not all(part in text for part in pattern.fixed):
                 continue
             if pattern.regex and (match := pattern.regex.fullmatch(text)):
                 values = {
@@ -117,4 +121,6 @@ def _pattern(one: str, many: str, several: bool) -> _Known:
         regex += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
         seen.add(name)
     compiled = re.compile(regex, re.DOTALL) if seen else None
-    return _Known(one, many, several, tuple(fixed), compiled, frozenset(plain))
+    first = fixed[0] if fixed and one.startswith(fixed[0]) else ""
+    begins = sum(map(str.isalpha, first)) >= _BEGINNING
+    return _Known(one, many, several, tuple(fixed), begins, compiled, frozenset(plain))

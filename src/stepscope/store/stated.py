@@ -70,7 +70,7 @@ class StatedDevice:
             told.append(said("its memory has {memory_bytes}", memory_bytes=quantity(self.memory_bytes, "bytes")))
         return (
             "device-stated", "info", 1, said("the user states that {told}", told=' and '.join(told)),
-            "peaks and sizes are taken from this, whatever the recording says",
+            said("peaks and sizes are taken from this, whatever the recording says"),
         )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def _spans(choice: Choice) -> list[Note]:
                                                                                               "{span}",
                                                                                               without=without,
                                                                                               span=choice.span),
-                "left out",
+                said("left out"),
             )
         )  # fmt: skip
     added = [group[1].path.name for group in choice.ranks.values() if len(group) > 1]
@@ -68,8 +68,8 @@ def _spans(choice: Choice) -> list[Note]:
                 said("memory was recorded in {added}", added=added[0]) if len(added) == 1
                 else said("memory of {added} ranks was recorded in snapshots such as "
                           "{added_2}", added=len(added), added_2=added[0]),
-                "memory tables of the rank come from there" if len(added) == 1
-                else "memory tables of these ranks come from there",
+                said("memory tables of the rank come from there") if len(added) == 1
+                else said("memory tables of these ranks come from there"),
             )
         )  # fmt: skip
     older = sum(len(group) - 1 for group in choice.of_run.contents.values())
@@ -77,8 +77,9 @@ def _spans(choice: Choice) -> list[Note]:
         lines.append(
             (
                 "snapshots-older", "info", older,
-                "a rank has an older memory snapshot too" if older == 1 else "older memory snapshots of ranks",
-                "the last of each rank is analysed; give an older one by its path",
+                said("a rank has an older memory snapshot too") if older == 1
+                else said("older memory snapshots of ranks"),
+                said("the last of each rank is analysed; give an older one by its path"),
             )
         )  # fmt: skip
     return lines
@@ -107,9 +108,9 @@ def _ranks(choice: Choice) -> list[Note]:
         lines.append(
             (
                 "rank-conflict", "warning", conflicts,
-                "a recording claims a rank that another one has" if conflicts == 1
-                else "recordings claim a rank that another one has",
-                "they were given free numbers",
+                said("a recording claims a rank that another one has") if conflicts == 1
+                else said("recordings claim a rank that another one has"),
+                said("they were given free numbers"),
             )
         )  # fmt: skip
     if len(choice.ranks) > 1 and (unknown := sum(one.recording.rank is None for one in members)):
@@ -117,9 +118,10 @@ def _ranks(choice: Choice) -> list[Note]:
         lines.append(
             (
                 "rank-unknown", "warning" if ordered else "info", unknown,
-                "a recording does not contain its rank" if unknown == 1 else "recordings do not contain their rank",
-                "ranks were taken from the order of files and processes, which may be another one" if ordered
-                else "ranks were taken from names of files and folders",
+                said("a recording does not contain its rank") if unknown == 1
+                else said("recordings do not contain their rank"),
+                said("ranks were taken from the order of files and processes, which may be another one") if ordered
+                else said("ranks were taken from names of files and folders"),
             )
         )  # fmt: skip
     size = max((one.recording.world_size or 0 for one in members), default=0)
@@ -135,7 +137,7 @@ def _ranks(choice: Choice) -> list[Note]:
                      "given{which}", size=size, which=which) if missing == 1
                 else said("the recordings of {missing:,} of the job's {size:,} ranks are not "
                           "given{which}", missing=missing, size=size, which=which),
-                "in collectives, waiting can't be separated from transfer; give the recordings of all ranks",
+                said("in collectives, waiting can't be separated from transfer; give the recordings of all ranks"),
             )
         )  # fmt: skip
     return lines

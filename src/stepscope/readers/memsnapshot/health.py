@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Final
 
+from stepscope.language import pattern
 from stepscope.readers.memsnapshot.contents import Loaded
 from stepscope.readers.memsnapshot.device import Found
 from stepscope.readers.memsnapshot.history import History
 from stepscope.store.staging import Staging
 
-_RECORD: Final = "call torch.cuda.memory._record_memory_history() at the start of the program"
-_LONGER: Final = "give torch.cuda.memory._record_memory_history a larger max_entries"
-_OLDER: Final = "sums and the peak include them; who allocated them, and what came before, is not recorded"
+_RECORD: Final = pattern("call torch.cuda.memory._record_memory_history() at the start of the program")
+_LONGER: Final = pattern("give torch.cuda.memory._record_memory_history a larger max_entries")
+_OLDER: Final = pattern("sums and the peak include them; who allocated them, and what came before, is not recorded")
 
 
 def add(total: Found, more: Found) -> None:

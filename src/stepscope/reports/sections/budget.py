@@ -110,7 +110,7 @@ def _atypical(report: Contents) -> Iterator[Line]:
             said(
                 "not counted: {en_step} {shown} ({role}), {span}: {roles}",
                 en_step="step" if len(numbers) == 1 else "steps", shown=shown, role=role, span=span,
-                roles=_ROLES.get(role, ""),
+                roles=said(_ROLES[role]) if role in _ROLES else "",
             ),
             tone="info",
         )  # fmt: skip
