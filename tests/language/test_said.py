@@ -179,6 +179,12 @@ def test_sentences_and_phrases_are_recalled_one_by_one(text: str) -> None:
     assert found == text
 
 
+def test_a_value_may_be_empty_and_much_of_a_text() -> None:
+    known = Patterns([("{calls}core types are missing", ""), ("the chip has {cores}", "")])
+    assert isinstance(known.recalled("core types are missing"), Said)
+    assert isinstance(known.recalled("the chip has 24 AI cores at 1,800 MHz, from the counters of 144 kernels"), Said)
+
+
 @pytest.mark.parametrize("text", ["f(int; float)", "no shapes, no clocks and no memory"])
 def test_parts_that_nobody_said_leave_the_whole_as_it_is(text: str) -> None:
     assert type(Patterns([("no shapes", ""), ("no memory", "")]).recalled(text)) is str

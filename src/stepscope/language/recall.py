@@ -118,7 +118,7 @@ def _pattern(one: str, many: str, several: bool) -> _Known:
             continue
         if spec or conversion:
             plain.add(name)
-        regex += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
+        regex += f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
         seen.add(name)
     compiled = re.compile(regex, re.DOTALL) if seen else None
     first = fixed[0] if fixed and one.startswith(fixed[0]) else ""
