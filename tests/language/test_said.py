@@ -180,9 +180,10 @@ def test_sentences_and_phrases_are_recalled_one_by_one(text: str) -> None:
 
 
 def test_a_value_may_be_empty_and_much_of_a_text() -> None:
-    known = Patterns([("{calls}core types are missing", ""), ("the chip has {cores}", "")])
+    known = Patterns([("{calls}core types are missing", ""), ("the chip has {cores} (device {device})", "")])
     assert isinstance(known.recalled("core types are missing"), Said)
-    assert isinstance(known.recalled("the chip has 24 AI cores at 1,800 MHz, from the counters of 144 kernels"), Said)
+    told = known.recalled("the chip has 24 AI cores at 1,800 MHz, from the counters of 144 kernels (device 0 to 1)")
+    assert isinstance(told, Said)
 
 
 @pytest.mark.parametrize("text", ["f(int; float)", "no shapes, no clocks and no memory"])
