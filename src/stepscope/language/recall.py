@@ -41,7 +41,7 @@ class _Known:
     many: str
     several: bool
     fixed: tuple[str, ...]
-    begins: bool
+    anchored: bool
     regex: re.Pattern[str] | None
     plain: frozenset[str]
 
@@ -69,7 +69,7 @@ class Patterns:
         if constant := self._constants.get(text):
             return _said(constant, {})
         for pattern in self._patterns:
-            enough = pattern.weight >= _PART * len(text) or pattern.begins
+            enough = pattern.weight >= _PART * len(text) or pattern.anchored
             if not enough or not all(part in text for part in pattern.fixed):
                 continue
             if pattern.regex and (match := pattern.regex.fullmatch(text)):
@@ -122,5 +122,5 @@ def _pattern(one: str, many: str, several: bool) -> _Known:
         seen.add(name)
     compiled = re.compile(regex, re.DOTALL) if seen else None
     first = fixed[0] if fixed and one.startswith(fixed[0]) else ""
-    begins = sum(map(str.isalpha, first)) >= _BEGINNING
-    return _Known(one, many, several, tuple(fixed), begins, compiled, frozenset(plain))
+    anchored = sum(map(str.isalpha, first)) >= _BEGINNING
+    return _Known(one, many, several, tuple(fixed), anchored, compiled, frozenset(plain))
