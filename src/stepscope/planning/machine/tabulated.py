@@ -73,6 +73,9 @@ def _row(
     links: tuple[int, float, float],
     rest: tuple[int, int],
     collectives: str = "NCCL",
+    *,
+    mesh: bool = False,
+    npu: bool = False,
 ) -> Sustained:
     """A row: links are (per server, GB/s within, GB/s between), rest is (units, watts)."""
     return Sustained(
@@ -87,8 +90,8 @@ def _row(
         units=rest[0],
         watts=rest[1],
         collectives=collectives,
-        mesh=any(name in pattern for name in ("MI3", "910B")),
-        npu="910" in pattern,
+        mesh=mesh,
+        npu=npu,
     )
 
 
@@ -107,10 +110,10 @@ SUSTAINED: Final = (
     _row(r"V100", (0.74, 0.74), (0.35, 0.25), None, (8, 110, 10), (80, 300)),
     _row(r"MI250", (0.71, 0.71), (0.40, 0.28), None, (8, 75, 10.5), (110, 280), "RCCL"),
     _row(r"MI2[10]0|MI100", (0.70, 0.70), (0.38, 0.26), None, (8, 60, 10.5), (104, 300), "RCCL"),
-    _row(r"MI3[025]", (0.50, 0.46), (0.34, 0.24), None, (8, 310, 42), (304, 750), "RCCL"),
-    _row(r"910C", (0.75, 0.75), (0.46, 0.45), None, (384, 150, 21), (24, 350), "HCCL"),
-    _row(r"910B", (0.77, 0.77), (0.46, 0.45), None, (8, 130, 20), (24, 400), "HCCL"),
-    _row(r"910A", (0.70, 0.70), (0.35, 0.25), None, (8, 60, 10), (32, 310), "HCCL"),
+    _row(r"MI3[025]", (0.50, 0.46), (0.34, 0.24), None, (8, 310, 42), (304, 750), "RCCL", mesh=True),
+    _row(r"910C", (0.75, 0.75), (0.46, 0.45), None, (384, 150, 21), (24, 350), "HCCL", npu=True),
+    _row(r"910B", (0.77, 0.77), (0.46, 0.45), None, (8, 130, 20), (24, 400), "HCCL", mesh=True, npu=True),
+    _row(r"910A", (0.70, 0.70), (0.35, 0.25), None, (8, 60, 10), (32, 310), "HCCL", npu=True),
     _row(r"TPU", (0.75, 0.75), (0.50, 0.40), None, (4096, 200, 10), (8, 300)),
     _row(r"Gaudi", (0.80, 0.75), (0.50, 0.40), None, (8, 200, 30), (24, 600), "HCCL"),
     _row(r"RTX|L4|T4|A10|A30|A40|Quadro", (0.75, 0.70), (0.55, 0.42), None, (8, 18, 2.5), (84, 350)),
