@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from stepscope.language import listing, pattern, said, sentences
 from stepscope.model.amounts import plural
+from stepscope.model.table import Table
 from stepscope.reports.blocks import PARTS, Bar, Bars, Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.units import duration
@@ -70,21 +71,28 @@ def step_rows(report: Contents) -> list[dict[str, Any]]:
 
 def has_steps(report: Contents) -> bool:
     """Whether times are per step, rather than of the time in which devices were in use."""
-    rows = report.rows("step_budget")
-    if not rows:
+    table = report.tables.get("step_budget")
+    if not table:
         # Without a device there is no budget, but there may be steps.
         return all(row["part"] != "in use" for row in report.rows("coverage"))
-    return any(row["step"] is not None and row.get("role") != "window" for row in rows)
+    steps = zip(table.column("step"), _column(table, "role", None), strict=True)
+    return any(step is not None and role != "window" for step, role in steps)
 
 
 def left_out(report: Contents) -> int:
     """The number of steps that are not typical, where others are."""
-    if "step_budget" not in report.tables:
+    table = report.tables.get("step_budget")
+    if not table:
         return 0
-    rows = report.tables["step_budget"].records()
-    steps = {(row["rank"], row["step"]) for row in rows if row["step"] is not None}
-    whole = {(row["rank"], row["step"]) for row in step_rows(report)}
-    return len(steps - whole)
+    rows = zip(table.column("rank"), table.column("step"), _column(table, "typical", True), strict=True)
+    steps = {(rank, step): bool(typical) for rank, step, typical in rows if step is not None}
+    typical = sum(steps.values())
+    return len(steps) - typical if typical else 0
+
+
+def _column(table: Table, name: str, missing: Any) -> list[Any]:
+    """A column as a list, of `missing` if the table has none of that name."""
+    return table.column(name) if name in table.schema.names else [missing] * len(table)
 
 
 def _atypical(report: Contents) -> Iterator[Line]:
