@@ -27,7 +27,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
 
-from stepscope.signals.communication.late_by_step import LaterByStep
+import numpy as np
+
+from stepscope.signals.communication.late_by_step import LaterByStep, later_than_others
 from stepscope.signals.communication.rank_times import RankTimes
 
 Reason = Literal["compute", "host", "copies", "link", "start"]
@@ -109,14 +111,15 @@ def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
         return
     # Between two collectives of all ranks it does not matter who was waited for before them.
     step = _median(one.step_ns for one in same.values())
-    for rank in like if len(last) <= len(like) else ():
-        others = [one for one in like if one != rank]
-        if not others or _median(waits[one] for one in others) - waits[rank] < least * step:
-            continue
+    if len(last) > len(like) or len(like) < 2:
+        return
+    later = later_than_others(np.array([[waits[rank]] for rank in like], np.int64))[:, 0]
+    for rank in (like[at] for at in np.flatnonzero(later >= least * step)):
+        others = tuple(one for one in like if one != rank)
         by_step = by_step or LaterByStep.of(same)
-        wait, gap = by_step.awaited(rank, [same[one] for one in others], least * step)
+        wait, gap = by_step.awaited(rank, set(others), least * step)
         if min(wait, gap) >= least * step:
-            yield _found(same, rank, tuple(others), wait, gap, by_step)
+            yield _found(same, rank, others, wait, gap, by_step)
 
 
 def _last(same: Mapping[int, RankTimes]) -> list[int]:
