@@ -300,6 +300,21 @@ def test_layers_of_one_backward_pass_on_the_host_are_no_steps(passes: int, sourc
     assert brief(f)[0][0] == source
 
 
+@pytest.mark.parametrize(
+    ("names", "source"),
+    [
+        (("mul_", "lerp_", "mul_", "addcmul_", "sqrt", "addcdiv_"), "whole"),
+        (("mul_", "lerp_", "mul_", "addcmul_", "sqrt", "mul"), "inferred"),
+        (("linear", "lerp_", "mul_", "addcmul_", "sqrt", "addcdiv_"), "inferred"),
+    ],
+)
+def test_updates_of_one_parameter_after_the_other_are_no_steps(names: tuple[str, ...], source: str) -> None:
+    f = Facts()
+    for i, name in enumerate(names * 20):
+        f.host("op", f"aten::{name}", 100 * i, 90)
+    assert brief(f)[0][0] == source
+
+
 def test_what_was_launched_by_graphs_begins_at_the_graphs_launch() -> None:
     f = Facts()
     for i in range(4):

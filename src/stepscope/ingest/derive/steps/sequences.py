@@ -6,7 +6,6 @@ repeating part is enough, if it is most of the device's work.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Any, Final
@@ -29,6 +28,7 @@ from stepscope.ingest.derive.steps.inference import (
     periodic_part,
 )
 from stepscope.ingest.derive.steps.layers import are_layers, does_what_layers_do_not
+from stepscope.ingest.derive.steps.operators import in_one_step, network_operators
 from stepscope.ingest.derive.steps.replays import replayed
 from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.ingest.derive.steps.tail import tail_end
@@ -91,11 +91,6 @@ _LAYERS_OF_A_PASS: Final = 6
 _NAMES_SQL: Final = """
 SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'kernel')
 """
-_OPERATOR_NAMES_SQL: Final = """
-SELECT name_id, name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'op')
-"""
-_NETWORK_OPERATOR: Final = re.compile(r"linear|addmm|[^a-z]b?mm$|matmul|conv|attention|embedding|lstm|gru|rnn|norm")
-_BACKWARD_OPERATOR: Final = re.compile(r"^autograd::engine::|Backward\d*$")
 _LAYERS: Final = ("gemm", "attention", "convolution", "normalisation", "embedding", "optimizer")
 
 
@@ -149,7 +144,7 @@ def inferred_steps(staging: Staging) -> list[HostStep]:
         [track] = staging.one(_BUSIEST_SQL.format(kind=kind, category=category))
         if track is None:
             continue
-        parts = _network_operators(staging) if category == "op" else None
+        parts = network_operators(staging) if category == "op" else None
         ran = [_sequence(_rows(staging, one, track, kind)) for one in (query if plain else query[:1])]
         short = plain and kind == "device" and staging.one(_SHARE_SQL, [track])[0] >= _ALONE
         for shortest in (LEAST_LENGTH, SHORT_LENGTH) if short else (LEAST_LENGTH,):
@@ -168,12 +163,6 @@ def _rows(staging: Staging, query: str, track: int, kind: str) -> dict[str, NDAr
         outer = outermost(rows["ts"], rows["stop"])
         rows = {name: values[outer] for name, values in rows.items()}
     return rows
-
-
-def _network_operators(staging: Staging) -> Names:
-    """Ids of the names of operators that networks consist of, int64[n]."""
-    names = staging.connection.execute(_OPERATOR_NAMES_SQL).fetchall()
-    return np.array([name_id for name_id, name in names if _NETWORK_OPERATOR.search(name)], np.int64)
 
 
 def _is_network(staging: Staging) -> bool:
@@ -203,7 +192,7 @@ def _periods(
         return []
     if layered and not _are_passes(staging, sequence, cuts):
         return []
-    if parts is not None and _in_one_pass(staging, every, sequence.names[cuts.positions[0] : cuts.positions[-1]]):
+    if parts is not None and in_one_step(staging, every, sequence.names[cuts.positions[0] : cuts.positions[-1]]):
         return []
     if not all_of_it:
         cuts = halved(sequence.names, cuts)
@@ -212,14 +201,6 @@ def _periods(
     if are_layers(staging, np.array([step.ts for step in steps], np.int64)):
         return []
     return [] if not all_of_it and _grows(np.array([step.dur for step in steps], np.int64)) else steps
-
-
-def _in_one_pass(staging: Staging, every: Names, periods: Names) -> bool:
-    """Whether periods of operators hold only backward ones, or none although there are some: the layers of one pass."""
-    names = staging.connection.execute(_OPERATOR_NAMES_SQL).fetchall()
-    backward = [name_id for name_id, name in names if _BACKWARD_OPERATOR.search(name)]
-    inside = np.isin(periods, backward)
-    return bool(np.isin(every, backward).any() and (inside.all() or not inside.any()))
 
 
 def _replays(staging: Staging, sequence: Sequence, network: bool) -> list[HostStep]:
