@@ -26,7 +26,8 @@ def test_what_stepscope_does_inside_the_program_is_no_part_of_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "renamed"), [("[memory]", 0), ("[OutOfMemory]", 0), ("x", 1), ([[], []], 1), (None, 1), (3, 1)]
+    ("name", "renamed"),
+    [("[memory]", 0), ("[OutOfMemory]", 0), ("x", 1), ("[memorN/Ay]", 1), ([[], []], 1), (None, 1), (3, 1)],
 )
 def test_events_of_the_allocator_with_another_name_are_counted(tmp_path: Path, name: Any, renamed: int) -> None:
     args = {"Addr": 4096, "Bytes": 512, "Device Type": 1, "Device Id": 0, "Total Allocated": 512}

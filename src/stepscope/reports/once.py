@@ -44,6 +44,7 @@ _NOUNS: Final = {
     "tables": "table",
     "durations, sizes or devices of launches": "duration, size or device of a launch",
     "frames of call stacks": "frame of a call stack",
+    "call stacks": "call stack",
     "sums of the profiler": "sum of the profiler",
 }
 _VERBS: Final = {

@@ -40,6 +40,8 @@ TIMES = {
     "MSTX_EVENTS": "startNs", "GC_RECORD": "startNs", "AICORE_FREQ": "timestampNs", "NPU_MEM": "timestampNs",
     "MEMORY_RECORD": "timestamp", "NPU_MODULE_MEM": "timestampNs", "NIC": "timestampNs",
 }  # fmt: skip
+#: What was measured, and is no id.
+AMOUNTS = {"totalAllocated", "totalReserved", "totalActive"}
 WRONG = [None, "soon", b"\xff", 1e308, float("inf"), 2**63 - 1, -1]
 #: All that says "none" where an id belongs; as text it is what SQL makes of 2^64 - 1.
 NONES: list[Any] = [None, -1, 2**32 - 1, 2**63 - 1, 2.0**64]
@@ -86,7 +88,7 @@ def columns_of(path: Path) -> list[tuple[str, str]]:
 def test_an_id_that_means_none_is_none_in_every_column(sound: Path, tmp_path: Path, none: Any) -> None:
     # Without the number of its task a part of a collective has no time, and a kernel no description; without a plane
     # and a kind a part is the task of a stream.
-    others = {"endNs", "allocationTime", "releaseTime", "globalTaskId", "planeId", "value", "rxPacketRate"}
+    others = {"endNs", "allocationTime", "releaseTime", "globalTaskId", "planeId", "value", "rxPacketRate"} | AMOUNTS
     others |= set(TIMES.values())
     ids = [
         (table, column)
@@ -123,12 +125,28 @@ def test_values_of_other_types_are_counted_with_their_columns(sound: Path, tmp_p
         ("UPDATE TASK_PMU_INFO SET value = ? WHERE rowid = 1", [float("inf")]),
         ("UPDATE TASK SET deviceId = ? WHERE rowid = 1", [2**40]),
         ("UPDATE COMMUNICATION_TASK_INFO SET planeId = -7 WHERE rowid = 1", []),
+        ("UPDATE MEMORY_RECORD SET totalAllocated = ? WHERE rowid = 1", [2**63 - 1]),
+        ("UPDATE MEMORY_RECORD SET totalReserved = -1 WHERE rowid = 1", []),
     )  # fmt: skip
     _, health, messages = read(path)
-    assert health["values-unreadable"] == 4
+    assert health["values-unreadable"] == 6
     [said] = [message for message in messages if "another type" in message]
     for column in ("OP_MEMORY.allocationTime", "TASK_PMU_INFO.value", "TASK.deviceId"):
         assert column in said
+
+
+@pytest.mark.parametrize(("another", "absent"), [(100, 1), (None, 0)])
+def test_samples_without_a_value_are_counted_where_their_kind_has_values(
+    sound: Path, tmp_path: Path, another: int | None, absent: int
+) -> None:
+    path = changed(
+        sound, tmp_path,
+        ("UPDATE MEMORY_RECORD SET totalActive = NULL", []),
+        (f"INSERT INTO MEMORY_RECORD VALUES (1, {NS + 8}, 300, 400, ?, 7, 3)", [another]),
+    )  # fmt: skip
+    _, health, messages = read(path)
+    assert health.get("values-unreadable", 0) == absent
+    assert ("samples of MEMORY_RECORD have no value" in messages) == bool(absent)
 
 
 @pytest.mark.parametrize("table", ["MEMORY_RECORD", "TASK", "STRING_IDS", "META_DATA"])

@@ -54,6 +54,19 @@ def test_frames_of_other_types_are_kept_and_counted(tmp_path: Path, line: object
             assert health(trace).get("values-unreadable", 0) == odd
 
 
+@pytest.mark.parametrize("frames", [None, 7, 1.5, "x", {}])
+def test_call_stacks_of_another_type_are_counted(tmp_path: Path, frames: object) -> None:
+    history = History().alloc(512, 512, "f", "main").alloc(1024, 512, "g", "main")
+    history.entries[0]["frames"] = frames
+    content = snapshot([segment(512, [block(512, "active_allocated")])], history)
+    for path in (write(tmp_path, content), tmp_path / "snapshot.json"):
+        if path.suffix == ".json":
+            path.write_text(json.dumps(content))
+        with opened(path) as trace:
+            assert trace.scalar("SELECT count(*) FROM allocator_events WHERE stack IS NOT NULL") == 1
+            assert health(trace)["values-unreadable"] == 1
+
+
 @pytest.mark.parametrize(("part", "known"), [(0.3, 4), (0.6, 10), (0.97, 19)])
 def test_of_a_cut_list_of_segments_the_complete_ones_are_kept(tmp_path: Path, part: float, known: int) -> None:
     """Picklers write segments a thousand at a time: that list is not yet one when the file ends in it.

@@ -29,6 +29,8 @@ _MEMBERS: Final = (
 _PHASES: Final = b"XBEiIMCstf"
 #: PyTorch's category of instants at which memory is taken or given back.
 _ALLOCATOR: Final = "cpu_instant_event"
+#: The names of its events.
+_ALLOCATOR_NAMES: Final = ("[memory]", "[OutOfMemory]")
 
 
 def layout(
@@ -204,8 +206,8 @@ class EventReader:
 
 
 def _is_renamed(category: bytes | None, name: bytes | None) -> bool:
-    """Whether an instant has PyTorch's category for the allocator's, whose names are in brackets, and another name."""
-    return values.text(category) == _ALLOCATOR and not (name or b"").startswith(b'"[')
+    """Whether an instant has PyTorch's category for the allocator's, and another name than these have."""
+    return values.text(category) == _ALLOCATOR and values.text(name) not in _ALLOCATOR_NAMES
 
 
 def _signed(raw: bytes) -> int | None:

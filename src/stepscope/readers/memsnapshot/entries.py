@@ -54,7 +54,7 @@ def entry_columns(entries: list[dict[str, Any]], stacks: StackNumbers) -> dict[s
         if any(value is not None for value in values):
             columns[name] = _array(values, kind, clean)
     number = stacks.number
-    columns["stack"] = pa.array([number(entry.get("frames")) for entry in entries], pa.int64())
+    columns["stack"] = pa.array([number(entry.get("frames", [])) for entry in entries], pa.int64())
     for key in _POOL_KEYS:
         values = [entry.get(key) for entry in entries]
         if any(value is not None for value in values):
@@ -79,9 +79,9 @@ def block(recorded: dict[str, Any], stacks: StackNumbers) -> Block:
     width = size(get("size")) or 0
     state = _STATES.get(str(get("state")), "unknown")
     history = rows_of(get("history"))
-    frames = get("frames")
+    frames = get("frames", [])
     requested = size(get("requested_size"))
     if history:
-        frames = frames or history[0].get("frames")
+        frames = frames or history[0].get("frames", [])
         requested = size(history[0].get("real_size")) if requested is None else requested
     return address(get("address")), width, requested, state, stacks.number(frames)

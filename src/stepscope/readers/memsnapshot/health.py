@@ -76,6 +76,8 @@ def observe_content(
     observe("values-unreadable", "warning", history.stacks.odd,
             "frames of call stacks have a file, line or function of another type than they should be",
             "they are shown as they are, and may stand for several; write the snapshot again")  # fmt: skip
+    observe("values-unreadable", "warning", history.stacks.lost, "call stacks are no list of frames",
+            "what was allocated there has no place; write the snapshot again")  # fmt: skip
     observe("no-history", "warning", 0 if entries >= LEAST_HISTORY else 1, "the snapshot has no history",
             "nothing is known of the past: no peak, no churn; " + _RECORD)  # fmt: skip
     untimed = entries >= LEAST_HISTORY and not timed

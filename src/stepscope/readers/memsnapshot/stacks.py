@@ -17,6 +17,7 @@ class StackNumbers:
 
     Attributes:
         odd: Number of frames whose file, line or function is of another type than it should be.
+        lost: Number of call stacks that are no list.
     """
 
     def __init__(self) -> None:
@@ -27,14 +28,17 @@ class StackNumbers:
         self._kept: list[Any] = []
         self._numbers: dict[tuple[int, ...], int] = {}
         self._pending: list[tuple[int, ...]] = []
-        self.odd = 0
+        self.odd = self.lost = 0
 
     def number(self, frames: object) -> int | None:
-        """The number of a list of frames, innermost first; None if it is empty or no list.
+        """The number of a list of frames, innermost first; None if it is empty, or no list, which is counted.
 
         The list's contents are replaced by its number, so that shared lists are cheap and their frames can be freed.
         """
-        if type(frames) is not list or not frames:
+        if type(frames) is not list:
+            self.lost += 1
+            return None
+        if not frames:
             return None
         if len(frames) == 1 and type(frames[0]) is int:
             return frames[0] if 0 <= frames[0] < len(self._numbers) else None

@@ -87,7 +87,7 @@ def _segment(row: dict[str, Any], number: int, history: History) -> dict[str, An
         "kind": kind if kind in ("small", "large") else None,
         "pool": pool_name(row.get("segment_pool_id")),
         "expandable": bool(row["is_expandable"]) if "is_expandable" in row else None,
-        "stack": history.stacks.number(row.get("frames")),
+        "stack": history.stacks.number(row.get("frames", [])),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.language import said
 from stepscope.readers.ascend.database.tables import AscendDatabase, Columns, Kind
 from stepscope.readers.ascend.memory import OTHER_ALLOCATOR
 from stepscope.store.staging import Staging
@@ -65,7 +66,10 @@ _SAMPLES: Final[tuple[tuple[str, tuple[str, ...], str, str, tuple[tuple[str, str
     ),
 )  # fmt: skip
 
-_MODULE_COLUMNS: Final[Columns] = {"moduleId": "int", "timestampNs": "int", "totalReserved": "int"}
+#: What a series has no value for; a kind of sample that never has one is not measured.
+_ABSENT: Final = "SELECT count(*) - count(value) AS n FROM ({rows}) GROUP BY name HAVING count(value) > 0"
+
+_MODULE_COLUMNS: Final[Columns] = {"moduleId": "int", "timestampNs": "int", "totalReserved": "amount"}
 
 #: Columns that identify the subject in other tables of samples; their other columns are series.
 _KEYS: Final = ("deviceId", "timestampNs", "type", "mode", "bus", "funcId", "port", "portId", "hbmId", "depth", "id")
@@ -85,24 +89,39 @@ def gather(database: AscendDatabase, staging: Staging) -> None:
     for table, columns, unit, time, series in _SAMPLES:
         loaded = f"db_{table.lower()}"
         # The first column, unless a time, is the kind of sample.
-        wanted: Columns = {column: "real" if column in _REAL else "int" for column in columns}
+        wanted: Columns = {column: _KINDS.get(column, "int") for column in columns}
         database.load(staging, table, wanted, loaded, time=time)
         text = "NULL" if columns[0] == "timestampNs" else f'"{columns[0]}"'
+        absent = 0
         for name, value in series:
+            rows = (
+                f'SELECT ts, name, value FROM (SELECT "{time}" AS ts, {name} AS name, {value} AS value '
+                f"FROM (SELECT d.*, s.value AS v FROM {loaded} d LEFT JOIN db_strings s ON s.id = {text})) "
+                "WHERE ts IS NOT NULL AND name IS NOT NULL"
+            )
+            [missing] = staging.one(f"SELECT sum(n)::BIGINT FROM ({_ABSENT.format(rows=rows)})")
+            absent += missing or 0
             connection.execute(
-                f'INSERT INTO ascend_counters SELECT ts, ?, name, value FROM (SELECT "{time}" AS ts, {name} AS name, '
-                f"{value} AS value FROM (SELECT d.*, s.value AS v FROM {loaded} d "
-                f"LEFT JOIN db_strings s ON s.id = {text})) "
-                "WHERE ts IS NOT NULL AND name IS NOT NULL AND isfinite(value::DOUBLE)",
+                f"INSERT INTO ascend_counters SELECT ts, ?, name, value FROM ({rows}) WHERE isfinite(value::DOUBLE)",
                 [unit],
             )
+        staging.observe(
+            "values-unreadable", "warning", absent, said("samples of {table} have no value", table=table),
+            "they are missing from what was measured; the file may be damaged",
+        )  # fmt: skip
         connection.execute(f"DROP TABLE {loaded}")
     _gather_modules(database, staging)
     for table in _OTHER:
         _gather_other(database, staging, table)
 
 
-_REAL: Final = frozenset({"bandwidth", "hitRate", "throughput", "freq", "ddr", "hbm"})
+#: What is measured; the other columns are times and ids.
+_KINDS: Final[dict[str, Kind]] = {
+    **dict.fromkeys(("bandwidth", "hitRate", "throughput", "freq", "ddr", "hbm"), "real"),
+    **dict.fromkeys(("totalAllocated", "totalReserved", "totalActive"), "amount"),
+    **dict.fromkeys(("readBwLevel", "writeBwLevel", "readOstLevel", "writeOstLevel"), "amount"),
+    **dict.fromkeys(("l2BufferBwLevel", "mataBwLevel"), "amount"),
+}
 
 
 def _gather_modules(database: AscendDatabase, staging: Staging) -> None:

@@ -19,20 +19,27 @@ from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging
 
 #: Types of columns. An `index` is a small number, such as that of a device; of `int` and `index` the numbers that say
-#: "none" become null.
-Kind = Literal["int", "index", "real", "text"]
+#: "none" become null. An `amount` was measured: none is below 0 or as large as 64 bits allow.
+Kind = Literal["int", "index", "amount", "real", "text"]
 
 #: Columns to load, with their types.
 Columns = Mapping[str, Kind]
 
-_TYPES: Final[dict[Kind, str]] = {"int": "BIGINT", "index": "INTEGER", "real": "DOUBLE", "text": "VARCHAR"}
+_TYPES: Final[dict[Kind, str]] = {
+    "int": "BIGINT",
+    "index": "INTEGER",
+    "amount": "BIGINT",
+    "real": "DOUBLE",
+    "text": "VARCHAR",
+}
+_WHOLE: Final = ("int", "index", "amount")
 #: SQL for the duration of a row; null if it is no number of 64 bits.
 DURATION: Final = 'try({row}."endNs" - {row}."startNs")'
 #: The place of work whose thread, stream or group is not recorded.
 NOWHERE: Final = "unknown"
 
-#: The largest index: devices, planes and ranks are counted in 32 bits.
-_LARGEST: Final = 2**31 - 1
+#: The largest ones: devices, planes and ranks are counted in 32 bits, bytes in 64.
+_LARGEST: Final[dict[Kind, int]] = {"index": 2**31 - 1, "amount": 2**63 - 2}
 
 
 class AscendDatabase:
@@ -77,7 +84,7 @@ class AscendDatabase:
         """
         declared = ", ".join(f"{quoted_name(column)} {_TYPES[kind]}" for column, kind in wanted.items())
         staging.connection.execute(f"CREATE TABLE {name} ({declared})")
-        ints = tuple(c for c, kind in wanted.items() if kind in ("int", "index"))
+        ints = tuple(c for c, kind in wanted.items() if kind in _WHOLE)
         reals, texts = (tuple(c for c, kind in wanted.items() if kind == k) for k in ("real", "text"))
         done = untimed = 0
         if self._tables is not None:
@@ -96,17 +103,18 @@ class AscendDatabase:
         return done
 
     def _numbers(self, table: str, chunk: pa.Table, wanted: Columns) -> pa.Table:
-        """A chunk with nulls in place of numbers that say "none", and of those that are no index."""
+        """A chunk with nulls in place of numbers that say "none", and of those that are no index or no amount."""
         import pyarrow.compute as pc
 
         none = pa.array(NONE_IDS, pa.int64())
         for name, kind in wanted.items():
-            if kind not in ("int", "index"):
+            if kind not in _WHOLE:
                 continue
             column: Any = chunk.column(name)
-            absent: Any = pc.is_in(column, none)
-            if kind == "index":
-                wrong: Any = pc.and_not(pc.or_(pc.less(column, 0), pc.greater(column, _LARGEST)), absent)
+            absent: Any = pc.is_in(column, none if kind != "amount" else none[:0])
+            if kind != "int":
+                outside = pc.or_(pc.less(column, 0), pc.greater(column, _LARGEST[kind]))
+                wrong: Any = pc.and_not(outside, absent)
                 absent = pc.or_(absent, pc.fill_null(wrong, False))
                 found = pc.sum(wrong).as_py()
                 if found and self._tables is not None:
