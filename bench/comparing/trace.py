@@ -283,7 +283,11 @@ def _steps(source: Path, origin: int) -> list[tuple[int, int]]:
 
 
 def warped(inserts: Sequence[Insert]) -> Callable[[Any], Any]:
-    """The map of moments that puts time in; a monotone one, linear between its corners."""
+    """The map of moments that puts time in; a monotone one, linear between its corners.
+
+    Moments may be ns since 1970, of which floating point keeps 256 at best: what is interpolated is the time since the
+    first corner.
+    """
     slopes: dict[int, float] = {}
     for start, end, extra in inserts:
         length = max(1, end - start)
@@ -298,4 +302,5 @@ def warped(inserts: Sequence[Insert]) -> Callable[[Any], Any]:
             shift += slope * (corner - corners[i - 1])
         shifts.append(shift)
         slope += slopes[corner]
-    return lambda moments: (moments + np.interp(moments, corners, shifts)).round().astype(np.int64)
+    since = [corner - corners[0] for corner in corners]
+    return lambda moments: moments + np.interp(moments - corners[0], since, shifts).round().astype(np.int64)

@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from bench.comparing.device import clock, collectives, copies, split
 from bench.comparing.host import host_operator, loader, synchronisation
 from bench.comparing.noise import versions
-from bench.comparing.trace import PlantedTrace
+from bench.comparing.trace import PlantedTrace, warped
 from bench.comparing.truth import NotThereError
 
 from stepscope.model.kernel_names import classify
@@ -126,3 +127,11 @@ def test_an_operator_is_slowed_where_the_device_waits_and_its_calls_with_it(tmp_
     assert truth.words == (("aten::add", "cudalaunchkernel", "all of the host"),)
     assert truth.added_ns == 10_000
     assert [one["dur"] for one in trace.kernels()] == [10_000]
+
+
+def test_time_is_put_in_to_the_ns_into_moments_since_1970() -> None:
+    at = 1_694_128_201_430_147_000  # floats near it are 256 ns apart
+    warp = warped([(at, at + 1, 3_000_000), (at + 10_000, at + 10_100, 50)])
+    moments = np.array([at - 1, at, at + 1, at + 10_050, at + 10_100], np.int64)
+    later = (warp(moments) - moments).tolist()
+    assert later == [0, 0, 3_000_000, 3_000_025, 3_000_050]
