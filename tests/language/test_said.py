@@ -179,6 +179,15 @@ def test_sentences_and_phrases_are_recalled_one_by_one(text: str) -> None:
     assert found == text
 
 
+def test_numbers_that_were_recalled_keep_their_format_when_values_are_changed() -> None:
+    known = Patterns([("the chip has {cores:,} AI cores at {clock:,.0f} MHz ({device})", "")])
+    text = known.recalled("the chip has 24 AI cores at 1,800 MHz (device \x1b)")
+    assert isinstance(text, Said)
+    changed = text.each(lambda value: value.replace("\x1b", "?"))
+    assert changed == "the chip has 24 AI cores at 1,800 MHz (device ?)"
+    assert type(changed.values["clock"]) is type(text.values["clock"])
+
+
 def test_a_value_may_be_empty_and_much_of_a_text() -> None:
     known = Patterns([("{calls}core types are missing", ""), ("the chip has {cores} (device {device})", "")])
     assert isinstance(known.recalled("core types are missing"), Said)

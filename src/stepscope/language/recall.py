@@ -10,7 +10,7 @@ from string import Formatter
 from typing import Final
 
 from stepscope.language.catalogue import catalogue_of
-from stepscope.language.said import Said, listing
+from stepscope.language.said import AsWritten, Said, listing
 
 #: Fixed letters of a pattern, and the part of a text that they are, from which the text is taken for it. Fewer would
 #: fit what somebody else wrote.
@@ -21,18 +21,6 @@ _BEGINNING: Final = 10
 #: Texts within texts that are looked into.
 _DEEP: Final = 3
 _BETWEEN: Final = re.compile(r", | and ")
-
-
-class AsWritten(str):
-    """A value as it was once written: any format leaves it as it is."""
-
-    __slots__ = ()
-
-    def __format__(self, spec: str) -> str:
-        return str(self)
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,18 @@ from typing import Any
 from stepscope.language.catalogue import Catalogue
 
 
+class AsWritten(str):
+    """A value as it was once written: any format leaves it as it is."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Said(str):
     """An English text with its pattern and named values; everywhere else it is the text.
 
@@ -42,10 +54,7 @@ class Said(str):
 
     def each(self, change: Callable[[str], str]) -> Said:
         """The same with every value that is a text changed; values that are `Said` in their values."""
-        values = {
-            name: value.each(change) if isinstance(value, Said) else change(value) if isinstance(value, str) else value
-            for name, value in self.values.items()
-        }
+        values = {name: _changed(value, change) for name, value in self.values.items()}
         return Said(self.pattern, values, self.many, self.number)
 
     def reworded(self, wording: str, text: str) -> Said:
@@ -178,3 +187,11 @@ def _part_told(part: str, catalogue: Catalogue) -> str:
 
 def _told(value: Any, catalogue: Catalogue) -> Any:
     return value.in_words_of(catalogue) if isinstance(value, Said) else value
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, Said):
+        return value.each(change)
+    if isinstance(value, AsWritten):
+        return AsWritten(change(value))  # its pattern may have a format for a number
+    return change(value) if isinstance(value, str) else value
