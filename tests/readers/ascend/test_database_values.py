@@ -87,8 +87,12 @@ def columns_of(path: Path) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("none", NONES, ids=str)
 def test_an_id_that_means_none_is_none_in_every_column(sound: Path, tmp_path: Path, none: Any) -> None:
     # Without the number of its task a part of a collective has no time, and a kernel no description; without a plane
-    # and a kind a part is the task of a stream.
-    others = {"endNs", "allocationTime", "releaseTime", "globalTaskId", "planeId", "value", "rxPacketRate"} | AMOUNTS
+    # and a kind a part is the task of a stream. A sample of nothing says nothing.
+    others = (
+        {"endNs", "allocationTime", "releaseTime", "globalTaskId", "planeId", "value", "rxPacketRate"}
+        | AMOUNTS
+        | {"component", "type"}
+    )
     others |= set(TIMES.values())
     ids = [
         (table, column)
@@ -147,6 +151,13 @@ def test_samples_without_a_value_are_counted_where_their_kind_has_values(
     _, health, messages = read(path)
     assert health.get("values-unreadable", 0) == absent
     assert ("samples of MEMORY_RECORD have no value" in messages) == bool(absent)
+
+
+def test_samples_whose_name_is_lost_are_counted(sound: Path, tmp_path: Path) -> None:
+    path = changed(sound, tmp_path, ("UPDATE MEMORY_RECORD SET component = 4711", []))
+    _, health, messages = read(path)
+    assert health["values-unreadable"] == 3
+    assert "samples of MEMORY_RECORD have no name" in messages
 
 
 @pytest.mark.parametrize("table", ["MEMORY_RECORD", "TASK", "STRING_IDS", "META_DATA"])

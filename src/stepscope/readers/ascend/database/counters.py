@@ -66,8 +66,11 @@ _SAMPLES: Final[tuple[tuple[str, tuple[str, ...], str, str, tuple[tuple[str, str
     ),
 )  # fmt: skip
 
-#: What a series has no value for; a kind of sample that never has one is not measured.
-_ABSENT: Final = "SELECT count(*) - count(value) AS n FROM ({rows}) GROUP BY name HAVING count(value) > 0"
+#: Samples without a value, but those of a kind that never has one, which is not measured; and values without a name.
+_ABSENT: Final = """
+SELECT (sum(rows - given) FILTER (name IS NOT NULL AND given > 0))::BIGINT, (sum(given) FILTER (name IS NULL))::BIGINT
+FROM (SELECT name, count(*) AS rows, count(value) AS given FROM ({rows}) GROUP BY name)
+"""
 
 _MODULE_COLUMNS: Final[Columns] = {"moduleId": "int", "timestampNs": "int", "totalReserved": "amount"}
 
@@ -92,21 +95,27 @@ def gather(database: AscendDatabase, staging: Staging) -> None:
         wanted: Columns = {column: _KINDS.get(column, "int") for column in columns}
         database.load(staging, table, wanted, loaded, time=time)
         text = "NULL" if columns[0] == "timestampNs" else f'"{columns[0]}"'
-        absent = 0
+        absent = nameless = 0
         for name, value in series:
             rows = (
                 f'SELECT ts, name, value FROM (SELECT "{time}" AS ts, {name} AS name, {value} AS value '
                 f"FROM (SELECT d.*, s.value AS v FROM {loaded} d LEFT JOIN db_strings s ON s.id = {text})) "
-                "WHERE ts IS NOT NULL AND name IS NOT NULL"
+                "WHERE ts IS NOT NULL"
             )
-            [missing] = staging.one(f"SELECT sum(n)::BIGINT FROM ({_ABSENT.format(rows=rows)})")
+            [missing, unnamed] = staging.one(_ABSENT.format(rows=rows))
             absent += missing or 0
+            nameless += unnamed or 0
             connection.execute(
-                f"INSERT INTO ascend_counters SELECT ts, ?, name, value FROM ({rows}) WHERE isfinite(value::DOUBLE)",
+                f"INSERT INTO ascend_counters SELECT ts, ?, name, value FROM ({rows}) "
+                "WHERE name IS NOT NULL AND isfinite(value::DOUBLE)",
                 [unit],
             )
         staging.observe(
             "values-unreadable", "warning", absent, said("samples of {table} have no value", table=table),
+            "they are missing from what was measured; the file may be damaged",
+        )  # fmt: skip
+        staging.observe(
+            "values-unreadable", "warning", nameless, said("samples of {table} have no name", table=table),
             "they are missing from what was measured; the file may be damaged",
         )  # fmt: skip
         connection.execute(f"DROP TABLE {loaded}")
