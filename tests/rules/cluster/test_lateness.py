@@ -43,6 +43,13 @@ def test_ranks_that_are_late_for_different_causes_are_told_apart() -> None:
     assert {one: late.names for one, late in found.items()} == {"device": "rank 2", "host": "rank 3"}
 
 
+def test_a_price_is_no_more_than_the_rank_waits_for_it_that_waits_least() -> None:
+    """All would save 600 µs without any waiting, but rank 0 waits for another one for the most of it."""
+    (found,) = causes(rank(300_000, gain=600_000), rank(gain=600_000), rank(500_000, gain=600_000), rank(0)).values()
+    assert found.first.found.wait_ns == 400_000
+    assert found.gain_ns == 300_000
+
+
 def test_kernels_that_run_more_often_on_one_rank_do_not_compare() -> None:
     other = {**rank(0, device=1.3), cluster.kernels: {"gemm": cluster.Kernel(12, 900_000, 1)}}
     assert causes(rank(), other)[""].first.device == 1.0

@@ -13,8 +13,8 @@ Late ranks are those of CLU001: the others must wait `min_wait` of their step fo
 so that a rank that waits less does something else longer: it computes, idles, copies or transfers longer than its like,
 or begins its steps later. These parts add up to what the others wait; the largest is named with its time, and of idle
 time the cause that differs most (`idleness.least_idle`). The price is the least that one of those that wait would save
-on its dependency graph without waiting. Steps that begin later are the start of the recording, where fewer than three
-are recorded: what they explain is not in the price.
+on its dependency graph without waiting, and at most what the one waits for it that waits least. Steps that begin later
+are the start of the recording, where fewer than three are recorded: what they explain is not in the price.
 
 ## What to try
 Look at what the rank does and the others don't: logging, checkpoints, evaluation, other processes on its device or its

@@ -189,7 +189,7 @@ def _compared(ranks: Mapping[int, Signals], found: LateRank) -> Late:
     gains = [gain for s in fast if (gain := s.maybe(gain_ns)) is not None]
     return Late(
         found,
-        min((found.wait_ns, *gains)) if gains else found.least_ns,
+        min((found.least_ns, *gains)),
         _device_ratio(slow, fast),
         _ratio(_amounts(slow), _amounts(fast)),
         max(_ratio(_values(slow, one), _values(fast, one)) for one in (operator_ns, call_ns)),

@@ -13,7 +13,7 @@ Late ranks are those of CLU001: the others must wait `min_wait` of their step fo
 must mostly be idle time of its device. Operators that call nothing, or launch calls, must take `min_host_ratio` times
 as long there as on its like, by their medians (`host.operator_ns`, `host.call_ns`), and its device must wait for them
 for `min_wait` of the step (`host.dispatch_share`). The price is the least that one of those that wait would save on its
-dependency graph without waiting.
+dependency graph without waiting, and at most what the one waits for it that waits least.
 
 ## What to try
 See what else runs on that host, how its processes are bound, and at which clock it runs. Make all hosts equal before

@@ -15,7 +15,8 @@ chance (`late_ranks.late_ranks`, which the table `slow_ranks` asks as well). Wit
 another one first is late, too, if they wait so long in collectives of the whole job to which it came last. What it
 takes longer must mostly be computing: kernels of the same name that run equally often take `min_ratio` times as long as
 on its like (`cluster.kernels`), while it has no more to compute (`cluster.work`). The price is the least that one of
-those that wait would save on its dependency graph without waiting.
+those that wait would save on its dependency graph without waiting, and at most what the one waits for it that waits
+least.
 
 ## What to try
 Compare clocks, temperatures and error counters of the device with its neighbours'; look for other processes on it; run
