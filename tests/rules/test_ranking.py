@@ -225,6 +225,20 @@ def test_what_is_about_one_rank_stands_behind_a_rank_that_costs_the_job_more() -
     assert [f.code for f in ranked(found[1:], 0.01)] == ["ONE", "ALL", "SMALL"]  # nobody is late
 
 
+def test_what_ranks_save_that_wait_for_a_late_one_is_not_saved() -> None:
+    """Ranks 0, 1 and 3 would wait longer for rank 2: what all have is worth what rank 2 saves by it."""
+    found = [
+        late("LATE", 100_000, 2),
+        *(priced("ALL", 300_000 - 120_000 * (rank == 2), rank=rank) for rank in range(4)),
+    ]
+    told = ranked([*found, *(priced("WAIT", 250_000, rank=rank) for rank in (0, 3))], 0.01)
+    assert [(f.code, f.cost_ns, f.evidence.ranks[0]) for f in told] == [
+        ("ALL", 180_000, 2), ("LATE", 100_000, 2), ("WAIT", 250_000, 0)
+    ]  # fmt: skip
+    nobody = ranked(found[1:], 0.01)
+    assert [(f.code, f.cost_ns, f.evidence.ranks[0]) for f in nobody] == [("ALL", 300_000, 0)]
+
+
 def test_what_is_slow_on_the_late_rank_alone_says_why_it_is_late() -> None:
     found = [late("LATE", 100_000, 2, symptom_of=("DAT",)), priced("DAT", 400_000, rank=2)]
     (first,) = ranked(found, 0.01)

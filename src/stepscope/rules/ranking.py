@@ -47,14 +47,19 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
 
 
 def _behind_late(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Put what is about one rank behind the late rank that costs the job most.
+    """Put what is about one rank, or ranks that wait, behind the late rank that costs the job most.
 
     A job is as fast as its late rank: another one that is faster waits longer for it, and what the late rank saves by
     itself is at most what the others wait for it.
     """
     first = next((at for at, one in enumerate(findings) if one.late and one.weight_ns and one.shown), 0)
     before, late = findings[:first], findings[first : first + 1]
-    of_one = [one for one in before if len(one.evidence.ranks) == 1 and not one.fate]
+    waiting = {rank for one in late for rank in one.evidence.ranks if rank not in one.late}
+    of_one = [
+        one
+        for one in before
+        if not one.fate and (len(one.evidence.ranks) == 1 or waiting.issuperset(one.evidence.ranks))
+    ]
     others = [one for one in before if one not in of_one]
     return (*others, *late, *of_one, *findings[first + 1 :])
 
@@ -88,17 +93,28 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
 
 
 def _over_ranks(found: Sequence[Priced]) -> list[Priced]:
-    """Merge each finding over ranks: that of the rank on which it costs most, with all ranks that have it."""
+    """Merge each finding over ranks: that of the rank on which it costs most, with all ranks that have it.
+
+    A rank that waits for a late one would only wait longer for what it saves: where the late one has the finding, too,
+    it is that of the late one.
+    """
+    waiting = _waiting(found)
     groups: dict[tuple[str, str], list[Priced]] = {}
     for one in found:
         groups.setdefault((one.registered.rule.code, one.draft.key), []).append(one)
     merged = []
     for same in groups.values():
         # The cost may be unknown on some ranks; a rank's number breaks ties, so that the order is always the same.
-        same.sort(key=lambda one: (one.cost_ns is None, -(one.cost_ns or 0), one.ranks))
+        same.sort(key=lambda one: (one.cost_ns is None, waiting.issuperset(one.ranks), -(one.cost_ns or 0), one.ranks))
         ranks = dict.fromkeys(rank for one in same for rank in one.ranks)
         merged.append(replace(same[0], ranks=tuple(ranks)))
     return merged
+
+
+def _waiting(found: Sequence[Priced]) -> set[int]:
+    """Ranks that wait for a late one, and are not late themselves."""
+    late = [one for one in found if one.draft.late and one.cost_ns]
+    return {rank for one in late for rank in one.ranks} - {rank for one in late for rank in one.draft.late}
 
 
 def _finding(one: Priced, least: float) -> Finding:

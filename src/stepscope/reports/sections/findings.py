@@ -155,7 +155,7 @@ def _aside(report: Contents, kept: tuple[Finding, ...], step: int | None, marked
         return ""
     lengths = [finding.cost_ns / finding.share for finding in priced if finding.cost_ns and finding.share]
     if marked and any(abs(length - step) > _ALIKE * step for length in lengths):
-        return said("prices are estimated savings of a step of the rank that each costs most")
+        return said("prices are estimated savings of a step of the rank that each costs most, or that others wait for")
     whole = (
         said("{step} of use of the device", step=duration(step))
         if report.rows("step_budget")
