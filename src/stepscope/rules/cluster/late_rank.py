@@ -37,6 +37,7 @@ from stepscope.model.amounts import duration
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.cluster import slow_link
 from stepscope.rules.cluster.lateness import MIN_WAIT, READS, Late, LateOnes, late_by_cause
+from stepscope.rules.cluster.lateness import named as in_numbers
 from stepscope.rules.cluster.slow_link import late_by_link, slow_links_of
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -90,7 +91,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         title="One rank makes the others wait",
         summary=said(
             "{waiting}: {takes}{idle}.{start}{beside}",
-            waiting=late.waiting, takes=_takes(first), idle=_idle(ranks, first), start=_start(begun, worth),
+            waiting=late.waiting, takes=_takes(late), idle=_idle(ranks, first), start=_start(begun, worth),
             beside=late.beside,
         ),
         actions=(look, _MORE) if few else (look,),
@@ -125,12 +126,13 @@ def _numbers(late: LateOnes, limits: Limits) -> dict[str, float]:
     return {"waited_share": late.first.found.share, **parts, **limits}
 
 
-def _takes(late: Late) -> str:
-    """What it takes longer: the largest part, and others that are worth naming."""
-    parts = late.found.parts
-    order = sorted(parts, key=lambda part: -parts[part])
-    named = [part for part in order if part == order[0] or parts[part] >= _PART * late.found.wait_ns]
-    return listing((said(_TAKES[part], longer=duration(max(parts[part], 0))) for part in named), " and ")
+def _takes(late: LateOnes) -> str:
+    """What the first takes longer: the largest part, and others that are worth naming."""
+    found = late.first.found
+    order = sorted(found.parts, key=lambda part: -found.parts[part])
+    named = [part for part in order if part == order[0] or found.parts[part] >= _PART * found.wait_ns]
+    told = listing((said(_TAKES[part], longer=duration(max(found.parts[part], 0))) for part in named), " and ")
+    return told if len(late.ranks) == 1 else said("as for {rank}, {takes}", rank=in_numbers((found.rank,)), takes=told)
 
 
 def _idle(ranks: Mapping[int, Signals], late: Late) -> str:
