@@ -81,7 +81,6 @@ def test_a_rank_whose_slow_link_is_found_is_the_subject_of_that_finding() -> Non
     (draft,) = job_drafts("CLU009", alone)
     assert draft.late == (2, 3)
     assert figures(draft.summary) == ["2", "2", "3", "40.0 %", "400 µs", "400 µs"]
-    assert "for ranks 2, 3: as for rank 2, its own transfers take" in draft.summary
     assert draft.numbers["link_ns"] == 400_000
 
 
