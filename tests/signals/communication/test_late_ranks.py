@@ -61,6 +61,17 @@ def test_a_rank_is_late_in_three_steps_or_all(steps: int, late: int, found: bool
     assert bool(named(times(0, waits=waits), times(0, waits=[0] * steps), *[times(0, waits=waits)] * 2)) is found
 
 
+@pytest.mark.parametrize(("short", "steps"), [(1, 8), (3, 8), (4, 4), (8, 8)])
+def test_a_rank_of_which_few_steps_are_there_leaves_those_of_the_others(short: int, steps: int) -> None:
+    found = late_ranks(dict(enumerate([times(400_000, steps=8), times(0, steps=8), times(400_000, steps=short)])))
+    assert {rank: one.steps for rank, one in found.items()} == {1: steps}
+
+
+def test_a_late_rank_of_which_few_steps_are_there_is_held_against_these() -> None:
+    found = late_ranks(dict(enumerate([times(400_000, steps=8), times(0, steps=2), times(400_000, steps=8)])))
+    assert {rank: one.steps for rank, one in found.items()} == {1: 2}
+
+
 def test_noise_makes_no_rank_late() -> None:
     """In 200 jobs of 2 to 8 ranks each takes a standard deviation of 2 % of the step longer or shorter."""
     draw, alarms = np.random.default_rng(7), 0

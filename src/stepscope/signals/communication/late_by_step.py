@@ -80,6 +80,13 @@ class LaterByStep:
         return often and (self.steps < _STEPS or wait >= _SURE * self.noise / self.steps**0.5)
 
 
+def with_steps(same: Mapping[int, RankTimes]) -> Mapping[int, RankTimes]:
+    """Ranks with at least half as many steps as any has; all if that is one: one file that ends early tells of few."""
+    most = max(len(one.waits) for one in same.values())
+    found = {rank: one for rank, one in same.items() if 2 * len(one.waits) >= most}
+    return found if len(found) > 1 else same
+
+
 def _waits_by_last(same: Iterable[RankTimes], common: Sequence[int]) -> dict[int, list[tuple[int, int, int]]]:
     place = {step: at for at, step in enumerate(common)}
     waits = defaultdict[int, list[tuple[int, int, int]]](list)

@@ -7,7 +7,8 @@ than these is what they wait for it; what it waits itself, for other ranks or st
 * if its like wait 1 % of the step longer than it, both the median of them and the one that waits least: that much
   shorter the step would be without it being late;
 * if that is so in three of their common steps, or in all of fewer, and, of three or more, is five standard errors by
-  what it changes from step to step. Noise makes some rank late in each step, but hardly the same one.
+  what it changes from step to step. Noise makes some rank late in each step, but hardly the same one. What has less
+  than half of the steps, as a file that ends early, does not count among these.
 
 Where one rank makes the others wait in one collective and another one in the next, both are late: all ranks leave a
 collective of the whole job together, so that who was waited for before it does not matter behind it. So without a
@@ -24,12 +25,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from typing import Final, Literal
 
 import numpy as np
 
-from stepscope.signals.communication.late_by_step import LaterByStep, later_than_others
+from stepscope.signals.communication.late_by_step import LaterByStep, later_than_others, with_steps
 from stepscope.signals.communication.rank_times import RankTimes
 
 Reason = Literal["compute", "host", "copies", "link", "start"]
@@ -95,7 +97,12 @@ def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
     if len(same) < 2:
         return
     waits = {rank: one.waited_ns or 0 for rank, one in same.items()}
-    last, by_step = _last(same), None
+    last, whole = _last(same), with_steps(same)
+
+    @cache
+    def by_step(all_of_them: bool) -> LaterByStep:
+        return LaterByStep.of(same if all_of_them else whole)
+
     like = tuple(rank for rank in same if rank not in last)
     if last and len(last) <= len(like):
         step = _median(same[rank].step_ns for rank in like)
@@ -104,9 +111,9 @@ def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
             gap = min(waits[one] for one in like) - waits[rank]
             if min(wait, gap) < least * step or wait <= 0:
                 continue
-            by_step = by_step or LaterByStep.of(same)
-            if by_step.again(rank, wait, least * step):
-                yield _found(same, rank, like, wait, gap, by_step)
+            steps = by_step(rank not in whole)
+            if steps.again(rank, wait, least * step):
+                yield _found(same, rank, like, wait, gap, steps)
     if any(one.pipe for one in same.values()):
         return
     # Between two collectives of all ranks it does not matter who was waited for before them.
@@ -116,10 +123,10 @@ def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
     later = later_than_others(np.array([[waits[rank]] for rank in like], np.int64))[:, 0]
     for rank in (like[at] for at in np.flatnonzero(later >= least * step)):
         others = tuple(one for one in like if one != rank)
-        by_step = by_step or LaterByStep.of(same)
-        wait, gap = by_step.awaited(rank, set(others), least * step)
+        steps = by_step(rank not in whole)
+        wait, gap = steps.awaited(rank, set(others), least * step)
         if min(wait, gap) >= least * step:
-            yield _found(same, rank, others, wait, gap, by_step)
+            yield _found(same, rank, others, wait, gap, steps)
 
 
 def _last(same: Mapping[int, RankTimes]) -> list[int]:
