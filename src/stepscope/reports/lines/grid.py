@@ -13,6 +13,10 @@ from stepscope.reports.blocks import Grid
 
 #: The first column gets what is left, but never less than this; columns are left out before.
 _LEAST: Final = 28
+#: Where columns are left out, texts that are not in the first one have at most this part of the width, and each at
+#: least so much.
+_TEXTS: Final = 0.4
+_SHORT: Final = 12
 _BAR: Final = 12
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
@@ -22,10 +26,10 @@ def grid_lines(grid: Grid, width: int, ascii_only: bool) -> list[Text]:
 
     Columns that don't fit are left out, the least important first.
     """
-    widths = _widths(grid)
+    widths = _widths(grid, width)
     kept = _fitting(grid, widths, width)
     widths[0] = min(widths[0], max(8, width - 1 - sum(widths[i] + 2 for i in kept if i)))
-    lines = [_head(grid, kept, widths)]
+    lines = _head(grid, kept, widths)
     for row in grid.rows:
         text = Text(" ")
         for i in kept:
@@ -47,12 +51,19 @@ def grid_lines(grid: Grid, width: int, ascii_only: bool) -> list[Text]:
     return lines
 
 
-def _widths(grid: Grid) -> list[int]:
+def _widths(grid: Grid, width: int) -> list[int]:
+    """Widths that columns need; where not all fit, long texts have less, which would leave no room for a number."""
     widths = []
     for i, heading in enumerate(grid.headings):
         cells = [_BAR if heading.bar else cell_len(str(row[i])) for row in grid.rows]
         title = cell_len(heading.text) if i or not grid.caption else max(cell_len(grid.caption), cell_len(heading.text))
         widths.append(max([title, *cells]))
+    if len(_fitting(grid, widths, width)) < len(widths):
+        texts = [i for i, heading in enumerate(grid.headings) if i and not heading.number and not heading.bar]
+        room = round(width * _TEXTS)
+        for left, i in zip(range(len(texts), 0, -1), sorted(texts, key=lambda i: widths[i]), strict=True):
+            widths[i] = min(widths[i], max(cell_len(grid.headings[i].text), room // left, _SHORT))
+            room -= widths[i]
     return widths
 
 
@@ -66,16 +77,18 @@ def _fitting(grid: Grid, widths: Sequence[int], width: int) -> list[int]:
     return kept
 
 
-def _head(grid: Grid, kept: Sequence[int], widths: Sequence[int]) -> Text:
+def _head(grid: Grid, kept: Sequence[int], widths: Sequence[int]) -> list[Text]:
+    """Headings; a caption that is wider than the first column has a line of its own."""
     text = Text(" ")
+    above = cell_len(grid.caption) > widths[0]
     for i in kept:
         heading = grid.headings[i]
-        title = grid.caption if i == 0 and grid.caption else heading.text
+        title = ("" if above else grid.caption) if i == 0 and grid.caption else heading.text
         right = heading.number
         cell = " " * (widths[i] - cell_len(title)) + title if right else set_cell_size(title, widths[i])
         text.append(("" if i == 0 else "  ") + cell, style="bold" if i == 0 and grid.caption else "dim")
     text.rstrip()
-    return text
+    return [Text(" " + grid.caption, style="bold"), text] if above else [text]
 
 
 def _cell(grid: Grid, i: int, value: str | float, width: int, ascii_only: bool) -> Text:
