@@ -82,6 +82,12 @@ def test_an_unknown_symptom_is_refused() -> None:
         place("xyzzy")
 
 
+@pytest.mark.parametrize("path", ["trace.json.gz", "runs/a"])
+def test_what_looks_like_a_path_does_not_exist(path: str) -> None:
+    with pytest.raises(UserError, match=f"{path} does not exist"):
+        place(path)
+
+
 def test_without_a_symptom_it_starts_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["guide"]) == 0
     assert capsys.readouterr().out.startswith(BY_KEY["start"].title)

@@ -84,6 +84,8 @@ def test_what_fails_is_named(npu: None, tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_what_can_not_be_parsed(fakes: None, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="none does not exist"):
+        parse(tmp_path / "none", 1)
     with pytest.raises(UserError, match="holds no recording of an NPU"):
         parse(tmp_path, 1)
     (tmp_path / "a_1_ascend_pt").mkdir()

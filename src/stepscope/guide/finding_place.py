@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from stepscope.guide.chinese import WORDS
 from stepscope.guide.node import GuidePlace
 from stepscope.guide.tree import BY_KEY, TREE
@@ -25,6 +27,8 @@ def place(symptom: str) -> GuidePlace:
         for word in (*node.symptoms, *WORDS[node.key])
         if word in plain
     ]
+    if not found and ("/" in symptom or Path(symptom).suffix[1:].isalnum()):
+        raise UserError(said("{path} does not exist", path=symptom), hint="check the path")
     if not found:
         raise UserError(said("the guide has nothing on {symptom!r}", symptom=symptom), hint=choose(plain, BY_KEY))
     return max(found, key=lambda one: one[:2])[2]

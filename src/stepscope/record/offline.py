@@ -74,6 +74,8 @@ def parse(folder: Path, processes: int, export: Sequence[str] | None = None, *, 
         UserError: There are none, or nothing that parses them.
     """
     folder = folder.absolute()
+    if not folder.exists():
+        raise UserError(said("{path} does not exist", path=folder), hint="check the path")
     found = raw_recordings(folder) if folder.is_dir() else []
     if not found:
         raise UserError(
