@@ -39,7 +39,7 @@ def test_a_slow_rank_comes_first_with_the_reason():
 
 def test_of_even_ranks_there_is_a_sentence_instead_of_a_table():
     (comm,), lines = shown(job([[900_000] * 2] * 3))
-    assert [row["Collectives over all ranks"] for row in comm] == ["all_reduce"]
+    assert [row["collective"] for row in comm] == ["all_reduce"]
     assert lines[0].tone == "good"
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from tests.cluster.job_support import TIMES, job
 
 from stepscope.cluster.tables import JOB_TABLES
+from stepscope.model.schema import TableSchema, text
+from stepscope.model.table import Table
 from stepscope.reports.contents import Contents, RankLine
 from stepscope.reports.outline import outline
 from stepscope.reports.sections.slowest import slowest
@@ -35,6 +37,17 @@ def test_it_is_the_first_sentence_of_the_page_with_its_lateness_and_what_it_take
     line, aside = said(parts, world=3)
     assert line.text == "rank 1 makes the others wait 800 µs per step: it computes 3.00 ms longer"
     assert (line.tone, line.detail, aside) == ("warning", "", "of 3 ranks")
+
+
+def test_without_steps_nothing_is_per_step() -> None:
+    parts = job([[900_000] * 2, [100_000] * 2, [900_000] * 2], times={1: SLOW})
+    schema = TableSchema("coverage", "", (text("part", ""),))
+    for one, words in ((parts, "wait 800 µs: it computes"), (job([[900_000] * 2] * 3), "1 % of the time or more")):
+        report = contents(one)
+        report.tables["coverage"] = Table.from_rows(schema, [("in use",)])
+        [line] = slowest(report, 10).blocks
+        assert words in line.text
+        assert "step" not in line.text
 
 
 def test_others_that_are_late_are_named_up_to_three() -> None:

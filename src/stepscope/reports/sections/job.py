@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from stepscope.language import listing, said
+from stepscope.language import listing, pattern, said
 from stepscope.model.amounts import listed, plural
 from stepscope.reports.blocks import Grid, Line, Section
 from stepscope.reports.contents import Contents
+from stepscope.reports.sections.budget import has_steps
+from stepscope.reports.sections.slowest import even
 from stepscope.reports.sections.tables import grid_of
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration
@@ -25,8 +27,9 @@ _SLOW: Final = {
     "rank": "Rank", "reason": "slow", "caused_ns": "others wait", "last": "came last", "collectives": "of",
     "waited_ns": "it waits", "compute_ratio": "computing × median", "idle_excess": "idles more", "host": "host",
 }  # fmt: skip
+_CAPTION: Final = pattern("Collectives over all ranks")
 _COMM: Final = {
-    "collective": "Collectives over all ranks", "group": "group", "transfer_ns": "transfer", "wait_ns": "wait",
+    "collective": "collective", "group": "group", "transfer_ns": "transfer", "wait_ns": "wait",
     "count": "count", "participants": "ranks", "last_rank": "last: rank", "last_share": "in", "imbalance": "imbalance",
 }  # fmt: skip
 
@@ -42,19 +45,21 @@ def job(report: Contents, top: int) -> Section:
     awaited = [row for row in ranks if row["slow"] or (row["caused_ns"] or 0) >= _LEAST * (row["step_ns"] or 1)]
     for row in ranks:
         row["reason"] = row["reason"] or "no"
-    even = (Line("no rank makes the others wait 1 % of the step or more", tone="good"),)
+    steps = has_steps(report)
     grids = [_grid(report, "slow_ranks", ranks, _SLOW, min(top, _RANKS))] if awaited else []
-    grids += [_grid(report, "communication_ranks", comm, _COMM, min(top, _RANKS))] if comm else []
+    grids += [_grid(report, "communication_ranks", comm, _COMM, min(top, _RANKS), _CAPTION)] if comm else []
     lines = (*_groups(report.rows("parallel_groups")), *_clocks(report.rows("clock_offsets")))
-    aside = said("means per typical step")
-    return Section("Ranks beside each other", (*(() if awaited or not comm else even), *grids, *lines), aside)
+    aside = said("means per typical step") if steps else said("no steps are known")
+    return Section("Ranks beside each other", (*(() if awaited or not comm else (even(steps),)), *grids, *lines), aside)
 
 
-def _grid(report: Contents, table: str, rows: Sequence[dict[str, Any]], names: dict[str, str], top: int) -> Grid:
+def _grid(
+    report: Contents, table: str, rows: Sequence[dict[str, Any]], names: dict[str, str], top: int, caption: str = ""
+) -> Grid:
     """Some columns of a table under other headings; those without a value are left out."""
     schema = report.tables[table].schema
     columns = [schema[name] for name in names if any(row[name] is not None for row in rows[:top])]
-    grid = grid_of(rows, columns, "", top, table)
+    grid = grid_of(rows, columns, caption, top, table)
     headings = []
     for at, (column, heading) in enumerate(zip(columns, grid.headings, strict=True)):
         unit = heading.text.rsplit(" ", 1)[-1] if column.unit in ("ns", "fraction") else ""

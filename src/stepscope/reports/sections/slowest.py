@@ -9,6 +9,7 @@ from stepscope.language import listing, pattern, said, spoken
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
+from stepscope.reports.sections.budget import has_steps
 from stepscope.reports.units import duration
 from stepscope.rules.finding import Finding
 
@@ -32,28 +33,30 @@ def slowest(report: Contents, top: int) -> Section:
         return Section("Which rank is slow", ())
     late = [row for row in ranks if row["slow"]]
     found = report.diagnosis.shown if report.diagnosis is not None else ()
-    line = _late(late) if late else _none(ranks, found)
+    steps = has_steps(report)
+    line = _late(late, steps) if late else _none(ranks, found, steps)
     return Section("Which rank is slow", (line,), aside=_at_hand(report))
 
 
-def _late(late: Sequence[dict[str, Any]]) -> Line:
+def _late(late: Sequence[dict[str, Any]], steps: bool) -> Line:
     first, *others = late
     takes = said(_TAKES[first["reason"]], time=duration(first[f"late_{first['reason']}_ns"]))
     named = listing(
         said("rank {rank} ({caused})", rank=row["rank"], caused=duration(row["caused_ns"])) for row in others[:_NAMED]
     )
     more = said(" and {ranks}", ranks=plural(len(others) - _NAMED, "more rank")) if len(others) > _NAMED else ""
+    waits = (
+        pattern("rank {rank} makes the others wait {caused} per step: {takes}") if steps
+        else pattern("rank {rank} makes the others wait {caused}: {takes}")
+    )  # fmt: skip
     return Line(
-        said(
-            "rank {rank} makes the others wait {caused} per step: {takes}",
-            rank=first["rank"], caused=duration(first["caused_ns"]), takes=takes,
-        ),
+        said(waits, rank=first["rank"], caused=duration(first["caused_ns"]), takes=takes),
         said("late as well: {named}{more}", named=named, more=more) if others else "",
         "warning",
-    )  # fmt: skip
+    )
 
 
-def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding]) -> Line:
+def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding], steps: bool) -> Line:
     """No rank at hand is late: what they wait for instead, or why that is not known."""
     if all(row["waited_ns"] is None for row in ranks):
         return Line(
@@ -70,7 +73,14 @@ def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding]) -> Line:
             ),
             tone="warning",
         )  # fmt: skip
-    return Line("no rank makes the others wait 1 % of the step or more", tone="good")
+    return even(steps)
+
+
+def even(steps: bool) -> Line:
+    """That no rank is late."""
+    if steps:
+        return Line("no rank makes the others wait 1 % of the step or more", tone="good")
+    return Line("no rank makes the others wait 1 % of the time or more", tone="good")
 
 
 def _lowered(title: str) -> str:

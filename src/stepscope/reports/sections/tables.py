@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stepscope.language import said
+from stepscope.language import pattern, said
 from stepscope.model.kernel_names.short import short_name
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
@@ -22,6 +22,11 @@ from stepscope.reports.units import Scale, scale, time_scale
 
 #: Tables of kernels, whose recorded names begin alike and are cut.
 _KERNELS: Final = ("kernels", "operator_ranks")
+#: Captions of what a snapshot without a history has in place of a peak.
+_OF_MOMENT: Final = {
+    "In use at the peak, by purpose": pattern("In use at the moment of the snapshot, by purpose"),
+    "In use at the peak, by source line": pattern("In use at the moment of the snapshot, by source line"),
+}
 #: Bars are left out before any column of numbers.
 _BARS_RANK: Final = 90
 #: Times of one occurrence, which are compared with each other.
@@ -55,7 +60,7 @@ def memory(report: Contents, top: int) -> Section:
     if lacks_history(report):
         # Without a history the peak is unknown: rows are of the snapshot's moment.
         found = tuple(
-            replace(grid, caption=grid.caption.replace("at the peak", "at the moment of the snapshot"))
+            replace(grid, caption=_OF_MOMENT.get(grid.caption, grid.caption))
             for grid in found if grid.table != "memory_peaks"
         )  # fmt: skip
     return Section("Memory", (*over_time(report), *found) if found else ())
