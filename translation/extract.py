@@ -41,7 +41,7 @@ SHOWN: Final[Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]] = {
     "HealthLine": ((2, 3), ()),
     "Observation": ((3, 4), ()),
     "Absence": ((0, 1), ("message", "hint")),
-    "SourceTraits": ((), ("inputs", "marking", "marking_elsewhere")),
+    "SourceTraits": ((), ("inputs", "elsewhere", "marking", "marking_elsewhere")),
     "Advice": ((1, 2, 3), ("what", "why", "change")),
     "_Switch": ((2,), ("why",)),
     "choose": ((2,), ("otherwise",)),

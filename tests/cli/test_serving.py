@@ -94,5 +94,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(["serving", str(recording), "--benchmark", str(result), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["served_latency"]
     assert sum(row["time_ns"] for row in rows if row["of"] == "tpot") == 12_000_000
+    assert run(["serving", str(recording), "--benchmark", str(result), "--lang", "zh"]) == 0
+    assert "不在前向之中" in (shown := capsys.readouterr().out)
+    assert "passes" not in shown
     assert run(["serving", str(recording), "--benchmark", str(tmp_path / "none.json")]) == 2
     assert "can't be read" in capsys.readouterr().err

@@ -42,7 +42,8 @@ def formatted(room: str) -> Iterator[str]:
             shown = [argument for at, argument in enumerate(node.args) if at in positions]
             shown += [keyword.value for keyword in node.keywords if keyword.arg in names]
             for argument in shown:
-                literal = "".join(one.value for one in getattr(argument, "values", ()) if isinstance(one, ast.Constant))
+                parts = [one.value for one in getattr(argument, "values", ()) if isinstance(one, ast.Constant)]
+                literal = "".join(one for one in parts if isinstance(one, str))
                 if isinstance(argument, ast.JoinedStr) and re.search(r"[a-z]{2,} [a-z]{2,}", literal):
                     yield f"{path.name}:{argument.lineno}"
 

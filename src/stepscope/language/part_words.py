@@ -75,6 +75,9 @@ _WORDS: Final = {
     "between passes, busy": said("between passes, busy"),
     "between passes, idle": said("between passes, idle"),
     "in passes, idle": said("in passes, idle"),
+    "not in the passes": said("not in the passes"),
+    "pass": said("pass"),
+    "gap": said("gap"),
     # memory
     "peak_memory": said("peak memory"),
     "peak_reserved": said("peak reserved"),

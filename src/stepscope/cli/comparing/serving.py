@@ -77,9 +77,15 @@ def _json(table: Table) -> str:
 
 
 def _page(table: Table, figures: Benchmark) -> str:
+    from rich.cells import cell_len
+
+    from stepscope.language.part_words import in_words
     from stepscope.model.amounts import duration, percent
 
-    names = {"ttft": "TTFT, mean", "tpot": "TPOT, mean", "itl": "ITL, median", "itl p99": said("ITL, 99th percentile")}
+    names = {
+        "ttft": said("TTFT, mean"), "tpot": said("TPOT, mean"), "itl": said("ITL, median"),
+        "itl p99": said("ITL, 99th percentile"),
+    }  # fmt: skip
     rows = table.records()
     lines = [
         said(
@@ -93,11 +99,15 @@ def _page(table: Table, figures: Benchmark) -> str:
     ]
     for of in dict.fromkeys(row["of"] for row in rows):
         mine = [row for row in rows if row["of"] == of]
-        lines += ["", f"{names[of]}: {duration(sum(row['time_ns'] for row in mine))}"]
+        whole = duration(sum(row["time_ns"] for row in mine))
+        lines += ["", said("{name}: {value}", name=names[of], value=whole)]
         for row in sorted(mine[:-1], key=lambda row: -row["time_ns"]) + mine[-1:]:
             sign = "-" if row["time_ns"] < 0 else ""
             share = percent(abs(row["share"]))
-            lines.append(f"  {row['part']:<22} {sign + duration(abs(row['time_ns'])):>10} {sign + share:>9}")
+            part = told(in_words(row["part"]))
+            lines.append(
+                f"  {part}{' ' * (22 - cell_len(part))} {sign + duration(abs(row['time_ns'])):>10} {sign + share:>9}"
+            )
     if not rows:
         lines += ["", said("Neither prompts nor answers of the recording can be held against its figures.")]
     lines += [

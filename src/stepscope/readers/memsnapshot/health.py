@@ -44,10 +44,10 @@ def observe_history(staging: Staging, found: Found, lengths: list[int], mended: 
     full = 0 if cut else sum(map(is_full, lengths))
     known = any(length >= LEAST_HISTORY for length in lengths)
     observe("history-full", "warning", full, "histories are as long as a limit: older entries were overwritten",
-            "what came before is missing; " + _LONGER)  # fmt: skip
+            pattern("what came before is missing") + "; " + _LONGER)  # fmt: skip
     lost = found.lost if full else 0
     observe("history-lost", "warning", lost, "frees of memory whose allocation is not recorded: the history lost its "
-            "oldest entries", "who allocated it is unknown; " + _LONGER)  # fmt: skip
+            "oldest entries", pattern("who allocated it is unknown") + "; " + _LONGER)  # fmt: skip
     observe("history-older", "info", found.lost - lost if known else 0, "blocks are older than the history and were "
             "freed during it", _OLDER)  # fmt: skip
     observe("history-late", "info", found.early if known else 0, "blocks in use are older than the history", _OLDER)
@@ -79,7 +79,7 @@ def observe_content(
     observe("values-unreadable", "warning", history.stacks.lost, "call stacks are no list of frames",
             "what was allocated there has no place; write the snapshot again")  # fmt: skip
     observe("no-history", "warning", 0 if entries >= LEAST_HISTORY else 1, "the snapshot has no history",
-            "nothing is known of the past: no peak, no churn; " + _RECORD)  # fmt: skip
+            pattern("nothing is known of the past: no peak, no churn") + "; " + _RECORD)  # fmt: skip
     untimed = entries >= LEAST_HISTORY and not timed
     observe("no-times", "info", int(untimed), "the history has no times (PyTorch before 2.2)",
             "positions in the history stand for times, one nanosecond apart")  # fmt: skip

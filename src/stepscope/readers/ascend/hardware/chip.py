@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.language import said
+from stepscope.language import pattern, said
 from stepscope.model.amounts import plural
 from stepscope.model.device_table.ascend import known_cores, variants
 from stepscope.store.staging import Staging
@@ -116,12 +116,14 @@ def _describe(staging: Staging, device: int, cores: Cores, least_memory: int) ->
             f"{told}, {cores.source}", device,
         ],
     )  # fmt: skip
-    one_of = f" (one of {', '.join(one.name for one in known)})" if len(known) > 1 else ""
-    is_table = f": an {known[0].name}" if len(known) == 1 else one_of
+    words = (
+        pattern("the chip has {told} (device {device}), {source}") if not known
+        else pattern("the chip has {told} (device {device}), {source}: an {names}") if len(known) == 1
+        else pattern("the chip has {told} (device {device}), {source} (one of {names})")
+    )  # fmt: skip
+    names = ", ".join(one.name for one in known)
     staging.observe(
-        "device-derived", "info", 1,
-        said("the chip has {told} (device {device}), {source}{is_table}", told=told, device=device,
-             source=cores.source, is_table=is_table),
+        "device-derived", "info", 1, said(words, told=told, device=device, source=cores.source, names=names),
         "its peak rates follow from these; --device states another device, --memory the size of its memory",
     )  # fmt: skip
 
