@@ -58,7 +58,9 @@ def _behind_late(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     of_one = [
         one
         for one in before
-        if not one.fate and (len(one.evidence.ranks) == 1 or waiting.issuperset(one.evidence.ranks))
+        if not one.fate
+        and one.evidence.ranks
+        and (len(one.evidence.ranks) == 1 or waiting.issuperset(one.evidence.ranks))
     ]
     others = [one for one in before if one not in of_one]
     return (*others, *late, *of_one, *findings[first + 1 :])
