@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.cluster.job_support import TIMES, job
 
 from stepscope.cluster.tables import JOB_TABLES
+from stepscope.language import speaking, told
 from stepscope.model.schema import TableSchema, text
 from stepscope.model.table import Table
 from stepscope.reports.contents import Contents, RankLine
@@ -64,6 +65,13 @@ def test_of_even_ranks_none_is_named() -> None:
     line, aside = said(even, findings=(OTHER,))
     assert "wait for rank 5 (CLU005)" in line.text
     assert (line.tone, aside) == ("warning", "of 3 ranks at hand")
+
+
+def test_what_they_wait_for_instead_is_told_in_the_language() -> None:
+    found = replace(OTHER, title="Stages of the pipeline wait for each other")
+    with speaking("zh"):
+        line, _ = said(job([[900_000] * 2] * 3), findings=(found,))
+        assert "Stages" not in told(line.text)
 
 
 def test_where_nothing_tells_that_is_said() -> None:

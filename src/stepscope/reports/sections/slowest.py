@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from stepscope.language import listing, pattern, said, spoken
+from stepscope.language import listing, pattern, said, spoken, told
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
@@ -84,7 +84,7 @@ def even(steps: bool) -> Line:
 
 
 def _lowered(title: str) -> str:
-    return title[:1].lower() + title[1:] if spoken() == "en" else title
+    return title[:1].lower() + title[1:] if spoken() == "en" else told(title)
 
 
 def _at_hand(report: Contents) -> str:
