@@ -40,6 +40,8 @@ BUDGET = TableSchema(
         Column("device", "int32", "Device.", "", True),
         Column("step", "int32", "Step.", "", True),
         *(ns(f"{part}_ns", part) for part in ("total", "compute", "exposed_comm", "exposed_copy", "idle")),
+        Column("typical", "bool", "Typical.", "", True),
+        Column("role", "string", "Role.", "", True),
     ),
 )
 CAUSES = TableSchema(
@@ -67,9 +69,9 @@ def plain_page(report: Report, top: int = 10) -> str:
 def sample_report(names: tuple[str, ...] = ("gemm", "add"), source: str = "run/trace.json") -> Report:
     """Two steps of 10 ms and 8 ms on one device."""
     budget = [
-        (0, 0, 0, 10_000_000, 6_000_000, 1_000_000, 500_000, 2_500_000),
-        (0, 0, 1, 8_000_000, 6_000_000, 1_000_000, 0, 1_000_000),
-        (0, 0, None, 18_500_000, 12_000_000, 2_000_000, 500_000, 4_000_000),
+        (0, 0, 0, 10_000_000, 6_000_000, 1_000_000, 500_000, 2_500_000, True, None),
+        (0, 0, 1, 8_000_000, 6_000_000, 1_000_000, 0, 1_000_000, True, None),
+        (0, 0, None, 18_500_000, 12_000_000, 2_000_000, 500_000, 4_000_000, None, None),
     ]
     causes = [
         (0, 0, "data_wait", None, 2_000_000, 1),

@@ -108,6 +108,8 @@ def test_the_document_has_the_documented_shape() -> None:
         2_000_000,
         500_000,
         4_000_000,
+        None,
+        None,
     ]
     assert document["tables"]["copies"] | {"columns": []} == {
         "description": "The copies.", "computed": False, "columns": [], "rows": [], "missing": [MISSING],

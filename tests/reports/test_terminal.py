@@ -120,7 +120,7 @@ def test_many_steps_are_shown_by_the_telling_ones() -> None:
     from stepscope.model.table import Table
 
     report = sample_report()
-    rows = [(0, 0, step, 1000 + step, 500, 0, 0, 500 + step) for step in range(101)]
+    rows = [(0, 0, step, 1000 + step, 500, 0, 0, 500 + step, True, None) for step in range(101)]
     tables = {"step_budget": Table.from_rows(BUDGET, rows)}
     out = io.StringIO()
     terminal.write(type(report)(report.sources, (), report.ranks, tables), out, width=100)

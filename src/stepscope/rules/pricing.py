@@ -98,3 +98,28 @@ def saved_by_all(found: Sequence[Priced], signals: Signals) -> int | None:
     length = found[0].step_ns or 0
     saved = max(prediction.saved_ns, 0) * length // max(prediction.base_ns, 1)
     return min(saved, length, sum(one.cost_ns or 0 for one in found))
+
+
+def over_ranks(found: Sequence[Priced]) -> list[Priced]:
+    """Merge each finding over ranks: that of the rank on which it costs most, with all ranks that have it.
+
+    A rank that waits for a late one would only wait longer for what it saves: where the late one has the finding, too,
+    it is that of the late one.
+    """
+    waiting = _waiting(found)
+    groups: dict[tuple[str, str], list[Priced]] = {}
+    for one in found:
+        groups.setdefault((one.registered.rule.code, one.draft.key), []).append(one)
+    merged = []
+    for same in groups.values():
+        # The cost may be unknown on some ranks; a rank's number breaks ties, so that the order is always the same.
+        same.sort(key=lambda one: (one.cost_ns is None, waiting.issuperset(one.ranks), -(one.cost_ns or 0), one.ranks))
+        ranks = dict.fromkeys(rank for one in same for rank in one.ranks)
+        merged.append(replace(same[0], ranks=tuple(ranks)))
+    return merged
+
+
+def _waiting(found: Sequence[Priced]) -> set[int]:
+    """Ranks that wait for a late one, and are not late themselves."""
+    late = [one for one in found if one.draft.late and one.cost_ns]
+    return {rank for one in late for rank in one.ranks} - {rank for one in late for rank in one.draft.late}

@@ -8,7 +8,7 @@ from typing import Final
 
 from stepscope.language import said
 from stepscope.rules.finding import Evidence, Finding
-from stepscope.rules.pricing import Priced
+from stepscope.rules.pricing import Priced, over_ranks
 from stepscope.rules.symptoms import causes_by_symptom, folded, possible_causes, repeating
 
 #: Least cost as a share of the step of each severity.
@@ -36,7 +36,7 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
         found: Priced drafts of rules, in any order.
         least: Share of the step below which a finding is not shown unasked.
     """
-    merged = _over_ranks(found)
+    merged = over_ranks(found)
     findings = _with_known_causes(merged, [_finding(one, least) for one in merged])
     above = causes_by_symptom(merged, findings)
     for position, cause in repeating(merged, findings, above).items():
@@ -92,31 +92,6 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
                 notes = (note for note in cause.notes if note != _HIDDEN)
                 told[other] = replace(cause, shown=True, notes=(*notes, _BESIDE))
     return told
-
-
-def _over_ranks(found: Sequence[Priced]) -> list[Priced]:
-    """Merge each finding over ranks: that of the rank on which it costs most, with all ranks that have it.
-
-    A rank that waits for a late one would only wait longer for what it saves: where the late one has the finding, too,
-    it is that of the late one.
-    """
-    waiting = _waiting(found)
-    groups: dict[tuple[str, str], list[Priced]] = {}
-    for one in found:
-        groups.setdefault((one.registered.rule.code, one.draft.key), []).append(one)
-    merged = []
-    for same in groups.values():
-        # The cost may be unknown on some ranks; a rank's number breaks ties, so that the order is always the same.
-        same.sort(key=lambda one: (one.cost_ns is None, waiting.issuperset(one.ranks), -(one.cost_ns or 0), one.ranks))
-        ranks = dict.fromkeys(rank for one in same for rank in one.ranks)
-        merged.append(replace(same[0], ranks=tuple(ranks)))
-    return merged
-
-
-def _waiting(found: Sequence[Priced]) -> set[int]:
-    """Ranks that wait for a late one, and are not late themselves."""
-    late = [one for one in found if one.draft.late and one.cost_ns]
-    return {rank for one in late for rank in one.ranks} - {rank for one in late for rank in one.draft.late}
 
 
 def _finding(one: Priced, least: float) -> Finding:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from stepscope.language import listing, pattern, said, sentences
 from stepscope.model.amounts import plural
-from stepscope.model.table import Table
 from stepscope.reports.blocks import PARTS, Bar, Bars, Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.units import duration
@@ -75,7 +74,7 @@ def has_steps(report: Contents) -> bool:
     if not table:
         # Without a device there is no budget, but there may be steps.
         return all(row["part"] != "in use" for row in report.rows("coverage"))
-    steps = zip(table.column("step"), _column(table, "role", None), strict=True)
+    steps = zip(table.column("step"), table.column("role"), strict=True)
     return any(step is not None and role != "window" for step, role in steps)
 
 
@@ -84,15 +83,10 @@ def left_out(report: Contents) -> int:
     table = report.tables.get("step_budget")
     if not table:
         return 0
-    rows = zip(table.column("rank"), table.column("step"), _column(table, "typical", True), strict=True)
+    rows = zip(table.column("rank"), table.column("step"), table.column("typical"), strict=True)
     steps = {(rank, step): bool(typical) for rank, step, typical in rows if step is not None}
     typical = sum(steps.values())
     return len(steps) - typical if typical else 0
-
-
-def _column(table: Table, name: str, missing: Any) -> list[Any]:
-    """A column as a list, of `missing` if the table has none of that name."""
-    return table.column(name) if name in table.schema.names else [missing] * len(table)
 
 
 def _atypical(report: Contents) -> Iterator[Line]:
