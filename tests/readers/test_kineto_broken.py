@@ -242,6 +242,22 @@ def test_hostile_text_is_no_obstacle(text, tmp_path):
         assert "good" in names(trace)
 
 
+def test_noise_is_looked_at_once(tmp_path, monkeypatch):
+    """Each is followed by all others, none of which is an event."""
+    looked_at = 0
+
+    def counting(segment: bytes) -> bool:
+        nonlocal looked_at
+        looked_at += 1
+        return starts_event(segment)
+
+    starts_event = mending.starts_event
+    monkeypatch.setattr(mending, "starts_event", counting)
+    with read(document(GOOD, *['{"x": y z}'] * 500, op("last", 50)), tmp_path) as trace:
+        assert names(trace) == ["good", "last"]
+    assert 0 < looked_at < 1000
+
+
 def test_noise_takes_no_more_than_a_few_readings(tmp_path, monkeypatch):
     """As of a packed file of which a byte was changed: every segment looks as if it held all that follows."""
     noise = '{"x":[{"a":1},{"b":2},' * 300

@@ -89,6 +89,26 @@ class _Run:
     reading: Reading
 
 
+class _Extents:
+    """How far what is no event reaches; asked for ascending segments, it looks at each once.
+
+    In noise, each segment is followed by thousands that are no events.
+    """
+
+    def __init__(self, chunk: Chunk, left: dict[int, bool]) -> None:
+        self._chunk, self._left = chunk, left
+        self._known = range(0)
+
+    def of(self, index: int) -> int:
+        """Index of the first segment from `index` on that is an event, whole or broken."""
+        if index not in self._known:
+            stop = index
+            while stop in self._left and not (not self._left[stop] and starts_event(self._chunk[stop])):
+                stop += 1
+            self._known = range(index, stop + 1)
+        return self._known[-1]
+
+
 class Mender:
     """Repairs the chunks of one trace, in order.
 
@@ -155,9 +175,9 @@ class Mender:
 
     def _runs(self, chunk: Chunk, left: dict[int, bool]) -> Iterator[_Run]:
         """Read the remaining segments, joining those of a split event."""
-        position = 0
+        position, extents = 0, _Extents(chunk, left)
         if self._held is not None:
-            stop = _extent(chunk, 0, left)
+            stop = extents.of(0)
             segments = [*self._held, chunk.joined(0, stop)]
             if stop == len(chunk) and not chunk.last and sum(map(len, segments)) < _EVENT_LIMIT:
                 self._held = segments
@@ -167,17 +187,17 @@ class Mender:
             position = stop
         for index in [index for index, is_json in left.items() if not is_json and index >= position]:
             if index >= position:
-                run = self._run_at(chunk, index, left)
+                run = self._run_at(chunk, index, extents)
                 if run is None:
                     return
                 position = run.stop
                 yield run
 
-    def _run_at(self, chunk: Chunk, index: int, left: dict[int, bool]) -> _Run | None:
+    def _run_at(self, chunk: Chunk, index: int, extents: _Extents) -> _Run | None:
         """The run that starts with a broken segment; None if it may continue in the next chunk."""
         segment = chunk[index]
         reading = read_cleaned(segment)
-        stop = _extent(chunk, index + 1, left) if self._patience > 0 else index + 1
+        stop = extents.of(index + 1) if self._patience > 0 else index + 1
         if reading.open and index + 1 < stop < len(chunk):
             # The common case: an event that holds a list of objects.
             whole = read_cleaned(chunk.joined(index, stop))
@@ -241,13 +261,6 @@ class Mender:
 def _is_alone(segment: bytes) -> bool:
     """Whether a segment may be exactly one event: no part of one, and not several."""
     return segment.count(b"{") == segment.count(b"}") and segment.count(b'"ph"') < 2
-
-
-def _extent(chunk: Chunk, index: int, left: dict[int, bool]) -> int:
-    """Index of the first segment from `index` on that is an event, whole or broken."""
-    while index in left and not (not left[index] and starts_event(chunk[index])):
-        index += 1
-    return index
 
 
 def starts_event(segment: bytes) -> bool:
