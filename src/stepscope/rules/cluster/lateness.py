@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from typing import Any, Final
 
 from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.cluster.like import Like, amount, ratio
 from stepscope.rules.rule import Limits, Threshold
 from stepscope.signals import Signal, Signals
 from stepscope.signals.communication.cluster import gain_ns, host_name, kernels, work
@@ -23,8 +25,6 @@ from stepscope.signals.shared.job import platform
 READS: Final[tuple[Signal[Any], ...]] = (
     rank_times, gain_ns, kernels, work, operator_ns, call_ns, dispatch_share, host_name, wait_ns, platform,
 )  # fmt: skip
-#: Kernels are compared between ranks if they run equally often.
-_SAME: Final = 0.02
 #: What a rank waits longer for its batches explains its idling from so much of it on.
 _EXPLAINS: Final = 0.5
 #: Where the step would be shorter by less than this part of the waiting, as in the bubble of a pipeline, it is not all
@@ -160,8 +160,10 @@ def late_by_cause(ranks: Mapping[int, Signals], limits: Limits) -> dict[str, Lat
     """
     times = times_of_ranks(ranks)
     found: dict[str, list[Late]] = {}
+    # Where many ranks are late, they are held against the same ones.
+    like = cache(lambda numbers: Like.of([ranks[rank] for rank in numbers]))
     for one in late_ranks(times, limits.get(MIN_WAIT.name, MIN_WAIT.default)).values():
-        late = _compared(ranks, one)
+        late = _compared(ranks, one, like(one.like))
         found.setdefault(late.cause, []).append(late)
     return {cause: LateOnes(tuple(late)) for cause, late in found.items()}
 
@@ -183,44 +185,15 @@ def times_of_ranks(ranks: Mapping[int, Signals]) -> dict[int, RankTimes]:
     return times
 
 
-def _compared(ranks: Mapping[int, Signals], found: LateRank) -> Late:
+def _compared(ranks: Mapping[int, Signals], found: LateRank, like: Like) -> Late:
     """A late rank held against those that are like it."""
-    slow, fast = [ranks[found.rank]], [ranks[rank] for rank in found.like]
-    gains = [gain for s in fast if (gain := s.maybe(gain_ns)) is not None]
+    slow = ranks[found.rank]
     return Late(
         found,
-        min((found.least_ns, *gains)),
-        _device_ratio(slow, fast),
-        _ratio(_amounts(slow), _amounts(fast)),
-        max(_ratio(_values(slow, one), _values(fast, one)) for one in (operator_ns, call_ns)),
-        median(_values(slow, dispatch_share) or [0.0]),
-        int(median(_values(slow, wait_ns) or [0]) - median(_values(fast, wait_ns) or [0])),
+        found.least_ns if like.gain_ns is None else min(found.least_ns, like.gain_ns),
+        like.device_ratio(slow.maybe(kernels) or {}),
+        ratio(amount(slow), like.amount),
+        max(ratio(slow.maybe(one), usual) for one, usual in ((operator_ns, like.operator_ns), (call_ns, like.call_ns))),
+        slow.maybe(dispatch_share) or 0.0,
+        int((slow.maybe(wait_ns) or 0) - (like.wait_ns or 0)),
     )
-
-
-def _values(ranks: Iterable[Signals], wanted: Signal[Any]) -> list[float]:
-    return [value for s in ranks if (value := s.maybe(wanted)) is not None]
-
-
-def _amounts(ranks: Iterable[Signals]) -> list[float]:
-    return [float(found.amount.mean()) for s in ranks if (found := s.maybe(work)) is not None and found.amount.size]
-
-
-def _ratio(slow: list[float], fast: list[float]) -> float:
-    """Median over median; 1 where one of them is not known."""
-    usual = median(fast) if fast else 0.0
-    return median(slow) / usual if slow and usual else 1.0
-
-
-def _device_ratio(slow: list[Signals], fast: list[Signals]) -> float:
-    """How many times as long kernels that run equally often take on the slow ranks, weighted by their time."""
-    taken, usual = 0.0, 0.0
-    profiles = [s.maybe(kernels) or {} for s in slow]
-    reference = [s.maybe(kernels) or {} for s in fast]
-    for name in set.intersection(*(set(profile) for profile in (*profiles, *reference))):
-        ours, theirs = [p[name] for p in profiles], [p[name] for p in reference]
-        number = median(one.number for one in theirs)
-        if all(abs(one.number - number) <= _SAME * number for one in (*ours, *theirs)):
-            taken += median(one.ns for one in ours)
-            usual += median(one.ns for one in theirs)
-    return taken / usual if usual else 1.0
