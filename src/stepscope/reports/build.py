@@ -153,12 +153,13 @@ def _ranks_by_workers(
         left = [rank for rank in ranks if rank in job.recordings]
         needed = parts_for(_job_tables(options, trace))
         chosen = chosen_steps({rank: steps[rank] for rank in left}, options.steps)
+        asked_step = ask_step(job.lengths, left, options.steps)
         asked = (
             RankTask(
                 rank, trace.opening(rank), size, job.collectives.part(job.called[rank]),
                 tuple(analysis.name for analysis in wanted), bool(options.tables),
                 chosen[rank] if options.steps else None, None if options.tables else options.rules, options.strict,
-                needed, ask_step(job.lengths, left, options.steps), options.groups,
+                needed, asked_step, options.groups,
             )
             for rank in left
         )  # fmt: skip

@@ -103,17 +103,20 @@ def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
     def by_step(all_of_them: bool) -> LaterByStep:
         return LaterByStep.of(same if all_of_them else whole)
 
+    # Where many ranks are late, they are held against the same ones.
+    absent = any(one.absent for one in same.values())
+    usual = cache(lambda ranks: _Usual.of([same[one] for one in ranks], absent))
     like = tuple(rank for rank in same if rank not in last)
     if last and len(last) <= len(like):
         step = _median(same[rank].step_ns for rank in like)
+        waited, least_waited = _median(waits[one] for one in like), min(waits[one] for one in like)
         for rank in last:
-            wait = _median(waits[one] for one in like) - waits[rank]
-            gap = min(waits[one] for one in like) - waits[rank]
+            wait, gap = waited - waits[rank], least_waited - waits[rank]
             if min(wait, gap) < least * step or wait <= 0:
                 continue
             steps = by_step(rank not in whole)
             if steps.again(rank, wait, least * step):
-                yield _found(same, rank, like, wait, gap, steps)
+                yield _found(same[rank], rank, like, usual(like), wait, gap, steps)
     if any(one.pipe for one in same.values()):
         return
     # Between two collectives of all ranks it does not matter who was waited for before them.
@@ -126,7 +129,7 @@ def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
         steps = by_step(rank not in whole)
         wait, gap = steps.awaited(rank, set(others), least * step)
         if min(wait, gap) >= least * step:
-            yield _found(same, rank, others, wait, gap, steps)
+            yield _found(same[rank], rank, others, usual(others), wait, gap, steps)
 
 
 def _last(same: Mapping[int, RankTimes]) -> list[int]:
@@ -136,24 +139,38 @@ def _last(same: Mapping[int, RankTimes]) -> list[int]:
     return [rank for rank in same if held[rank] <= _LAST * usual] if usual else []
 
 
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """What is usual for some ranks: medians of their times in ns, and whether ranks that may be later are absent."""
+
+    step_ns: int
+    parts: Mapping[Reason, int]
+    absent: bool
+
+    @classmethod
+    def of(cls, ranks: list[RankTimes], absent: bool) -> _Usual:
+        times = [_parts(one) for one in ranks]
+        parts: dict[Reason, int] = {part: _median(one[part] for one in times) for part in times[0]}
+        return cls(_median(one.step_ns for one in ranks), parts, absent)
+
+
 def _found(
-    same: Mapping[int, RankTimes], rank: int, like: tuple[int, ...], wait: int, gap: int, by_step: LaterByStep
+    one: RankTimes, rank: int, like: tuple[int, ...], usual: _Usual, wait: int, gap: int, by_step: LaterByStep
 ) -> LateRank:
-    others = [same[one] for one in like]
-    step, parts = _median(one.step_ns for one in others), _parts(same[rank], others, wait)
+    longer: dict[Reason, int] = {part: ns - usual.parts[part] for part, ns in _parts(one).items()}
+    parts: dict[Reason, int] = {**longer, "start": wait - sum(longer.values())}
     reason = max(parts, key=lambda part: parts[part])
-    absent = any(one.absent for one in same.values())
-    return LateRank(rank, like, wait, gap, wait / max(step, 1), parts, reason, max(by_step.steps, 1), absent)
+    share, steps = wait / max(usual.step_ns, 1), max(by_step.steps, 1)
+    return LateRank(rank, like, wait, gap, share, parts, reason, steps, usual.absent)
 
 
-def _parts(one: RankTimes, others: list[RankTimes], wait: int) -> dict[Reason, int]:
-    found: dict[Reason, int] = {
-        "compute": one.compute_ns - _median(other.compute_ns for other in others),
-        "host": one.idle_ns - _median(other.idle_ns for other in others),
-        "copies": one.exposed_copy_ns - _median(other.exposed_copy_ns for other in others),
-        "link": one.transfer_ns - _median(other.transfer_ns for other in others),
+def _parts(one: RankTimes) -> dict[Reason, int]:
+    return {
+        "compute": one.compute_ns,
+        "host": one.idle_ns,
+        "copies": one.exposed_copy_ns,
+        "link": one.transfer_ns,
     }
-    return {**found, "start": wait - sum(found.values())}
 
 
 def _median(values: Iterable[int]) -> int:
