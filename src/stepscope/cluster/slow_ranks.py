@@ -13,7 +13,8 @@ from stepscope.cluster.job import JobParts
 from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, number, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
-from stepscope.signals.communication.late_ranks import LateRank, late_ranks, stages
+from stepscope.signals.communication.late_rank import LateRank
+from stepscope.signals.communication.late_ranks import late_ranks, stages
 
 SLOW_RANKS: Final = TableSchema(
     "slow_ranks",

@@ -8,7 +8,8 @@ from stepscope.jobs.matching import matched_ranks
 from stepscope.jobs.side import ComparedJob
 from stepscope.language import listing, said
 from stepscope.model.amounts import duration
-from stepscope.signals.communication.late_ranks import LateRank, late_ranks
+from stepscope.signals.communication.late_rank import LateRank
+from stepscope.signals.communication.late_ranks import late_ranks
 
 #: Ranks named, at most, and the growth of a wait from which on it is said.
 _NAMED: Final = 3

@@ -42,7 +42,7 @@ from stepscope.rules.cluster.slow_link import late_by_link, slow_links_of
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.communication.late_ranks import Reason
+from stepscope.signals.communication.late_rank import Reason
 from stepscope.signals.shared.idleness import least_idle
 
 #: A recording begins at another moment on each rank, which makes one late in its first step.

@@ -15,7 +15,8 @@ from stepscope.rules.cluster.like import Like, amount, ratio
 from stepscope.rules.rule import Limits, Threshold
 from stepscope.signals import Signal, Signals
 from stepscope.signals.communication.cluster import gain_ns, host_name, kernels, work
-from stepscope.signals.communication.late_ranks import LateRank, late_ranks
+from stepscope.signals.communication.late_rank import LateRank
+from stepscope.signals.communication.late_ranks import late_ranks
 from stepscope.signals.communication.rank_times import RankTimes, rank_times
 from stepscope.signals.data.data import wait_ns
 from stepscope.signals.host.host import call_ns, dispatch_share, operator_ns

@@ -23,51 +23,21 @@ or transfers longer, or its steps begin later. These parts add up to its latenes
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from statistics import median
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from stepscope.signals.communication.late_by_step import LaterByStep, later_than_others, with_steps
+from stepscope.signals.communication.late_rank import LateRank, Usual, held_against, middle
 from stepscope.signals.communication.rank_times import RankTimes
-
-Reason = Literal["compute", "host", "copies", "link", "start"]
 
 #: What costs less of a step is not worth looking for.
 LEAST: Final = 0.01
 #: A rank that waits less than this part of what the others wait is the one that comes last.
 _LAST: Final = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class LateRank:
-    """A rank that others wait for.
-
-    Attributes:
-        rank: The rank.
-        like: The other ranks of its stage that wait in collectives; all of those of the job where there is no pipeline.
-        wait_ns: Time per step that these wait longer than it, as a median.
-        least_ns: The same of the one that waits least.
-        share: wait_ns as a share of the median step of its like.
-        parts: What it takes longer per step than the median of its like, in ns; they add up to wait_ns. `start` is what
-            no part of its step explains: its steps are shorter, since they begin later.
-        reason: The largest of them.
-        steps: Steps that were compared.
-        absent: Whether ranks that may be later are not at hand, or may not be.
-    """
-
-    rank: int
-    like: tuple[int, ...]
-    wait_ns: int
-    least_ns: int
-    share: float
-    parts: Mapping[Reason, int]
-    reason: Reason
-    steps: int
-    absent: bool
 
 
 def late_ranks(times: Mapping[int, RankTimes | None], least: float = LEAST) -> dict[int, LateRank]:
@@ -105,22 +75,22 @@ def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
 
     # Where many ranks are late, they are held against the same ones.
     absent = any(one.absent for one in same.values())
-    usual = cache(lambda ranks: _Usual.of([same[one] for one in ranks], absent))
+    usual = cache(lambda ranks: Usual.of([same[one] for one in ranks], absent))
     like = tuple(rank for rank in same if rank not in last)
     if last and len(last) <= len(like):
-        step = _median(same[rank].step_ns for rank in like)
-        waited, least_waited = _median(waits[one] for one in like), min(waits[one] for one in like)
+        step = middle(same[rank].step_ns for rank in like)
+        waited, least_waited = middle(waits[one] for one in like), min(waits[one] for one in like)
         for rank in last:
             wait, gap = waited - waits[rank], least_waited - waits[rank]
             if min(wait, gap) < least * step or wait <= 0:
                 continue
             steps = by_step(rank not in whole)
             if steps.again(rank, wait, least * step):
-                yield _found(same[rank], rank, like, usual(like), wait, gap, steps)
+                yield held_against(same[rank], rank, like, usual(like), wait, gap, steps)
     if any(one.pipe for one in same.values()):
         return
     # Between two collectives of all ranks it does not matter who was waited for before them.
-    step = _median(one.step_ns for one in same.values())
+    step = middle(one.step_ns for one in same.values())
     if len(last) > len(like) or len(like) < 2:
         return
     later = later_than_others(np.array([[waits[rank]] for rank in like], np.int64))[:, 0]
@@ -129,7 +99,7 @@ def _late(same: Mapping[int, RankTimes], least: float) -> Iterator[LateRank]:
         steps = by_step(rank not in whole)
         wait, gap = steps.awaited(rank, set(others), least * step)
         if min(wait, gap) >= least * step:
-            yield _found(same[rank], rank, others, usual(others), wait, gap, steps)
+            yield held_against(same[rank], rank, others, usual(others), wait, gap, steps)
 
 
 def _last(same: Mapping[int, RankTimes]) -> list[int]:
@@ -137,41 +107,3 @@ def _last(same: Mapping[int, RankTimes]) -> list[int]:
     held = {rank: one.held_ns or 0 for rank, one in same.items()}
     usual = median(sorted(held.values())[len(held) // 2 :])
     return [rank for rank in same if held[rank] <= _LAST * usual] if usual else []
-
-
-@dataclass(frozen=True, slots=True)
-class _Usual:
-    """What is usual for some ranks: medians of their times in ns, and whether ranks that may be later are absent."""
-
-    step_ns: int
-    parts: Mapping[Reason, int]
-    absent: bool
-
-    @classmethod
-    def of(cls, ranks: list[RankTimes], absent: bool) -> _Usual:
-        times = [_parts(one) for one in ranks]
-        parts: dict[Reason, int] = {part: _median(one[part] for one in times) for part in times[0]}
-        return cls(_median(one.step_ns for one in ranks), parts, absent)
-
-
-def _found(
-    one: RankTimes, rank: int, like: tuple[int, ...], usual: _Usual, wait: int, gap: int, by_step: LaterByStep
-) -> LateRank:
-    longer: dict[Reason, int] = {part: ns - usual.parts[part] for part, ns in _parts(one).items()}
-    parts: dict[Reason, int] = {**longer, "start": wait - sum(longer.values())}
-    reason = max(parts, key=lambda part: parts[part])
-    share, steps = wait / max(usual.step_ns, 1), max(by_step.steps, 1)
-    return LateRank(rank, like, wait, gap, share, parts, reason, steps, usual.absent)
-
-
-def _parts(one: RankTimes) -> dict[Reason, int]:
-    return {
-        "compute": one.compute_ns,
-        "host": one.idle_ns,
-        "copies": one.exposed_copy_ns,
-        "link": one.transfer_ns,
-    }
-
-
-def _median(values: Iterable[int]) -> int:
-    return int(median(list(values)))
