@@ -73,6 +73,13 @@ def test_a_stall_makes_the_run_slower_though_the_typical_step_is_the_same() -> N
     assert "1 of 6 steps takes 146 ms longer, in data wait, none of 6 before" in found.reason
 
 
+def test_the_same_stalls_on_both_sides_are_told_once() -> None:
+    assert compared(STALL, STALL).reason.endswith("1 of 6 steps takes 146 ms longer, in data wait, as before")
+    later = side((178, 175, 180, 334, 182, 176), {3: "outlier"})
+    assert compared(STALL, later).reason.endswith("156 ms longer, in data wait; 1 of 6 steps takes 146 ms longer, "
+                                                  "in data wait before")  # fmt: skip
+
+
 def test_a_single_stall_that_is_gone_is_named_but_proves_nothing() -> None:
     """Single long steps come and go: of 100 pairs that differed by noise alone, 3 were called faster for that."""
     found = compared(STALL, side(USUAL))

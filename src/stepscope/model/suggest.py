@@ -18,13 +18,14 @@ _PLACES: Final = ("first", "second", "third")
 
 
 def choose(name: str, names: Iterable[str], otherwise: str = "") -> str:
-    """A hint for an unknown name: the most similar names, else `otherwise`, else all names."""
+    """A hint for an unknown name: names that contain it, then similar ones, else `otherwise`, else all names."""
     from difflib import get_close_matches
 
     known = {known.lower(): known for known in names}
-    near = get_close_matches(name.lower(), known, n=3, cutoff=0.6)
-    if len(name) >= _SHORTEST:
-        near += [each for each in known if name.lower() in each and each not in near][: 3 - len(near)]
+    similar = get_close_matches(name.lower(), known, n=3, cutoff=0.6)
+    holding = [each for each in known if len(name) >= _SHORTEST and name.lower() in each]
+    both = [each for each in similar if each in holding]
+    near = list(dict.fromkeys((*both, *holding, *similar)))[: len(_NEAR)]
     if near:
         return said(_NEAR[len(near) - 1], **dict(zip(_PLACES, (known[each] for each in near), strict=False)))
     return otherwise or said("choose from {names}", names=", ".join(known.values()))

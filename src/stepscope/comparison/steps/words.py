@@ -16,7 +16,8 @@ def part_words(part: str) -> str:
 def slow_words(slow: SlowShift) -> str:
     """`1 of 6 steps takes 150 ms longer, in data wait, none of 6 before`; one of the sides has slow steps."""
     if slow.base.count and slow.new.count:
-        return said("{now}; {then} before", now=_said(slow.new), then=_said(slow.base))
+        now, then = _said(slow.new), _said(slow.base)
+        return said("{now}, as before", now=now) if now == then else said("{now}; {then} before", now=now, then=then)
     if slow.new.count:
         return said("{now}, none of {of} before", now=_said(slow.new), of=slow.base.of)
     return said("{then} before, none of {of} now", then=_said(slow.base), of=slow.new.of)
