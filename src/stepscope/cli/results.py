@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -24,8 +24,6 @@ _MOST_SHOWN: Final = 1000
 
 def write_table(batches: Answer, out: IO[str]) -> None:
     """Aligned columns, the first thousand rows."""
-    from rich.cells import cell_len, set_cell_size
-
     from stepscope.model.amounts import plural
     from stepscope.reports.text import cut, visible
 
@@ -36,22 +34,33 @@ def write_table(batches: Answer, out: IO[str]) -> None:
         total += batch.num_rows
         for row in _rows(batch.slice(0, max(0, _MOST_SHOWN - len(rows)))):
             rows.append([cut(visible("" if value is None else str(value)), 120) for value in row])
-    widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
-    right = [_is_number(field) for field in batches.schema]
-
-    def line(cells: list[str]) -> str:
-        aligned = (
-            " " * (width - cell_len(cell)) + cell if number else set_cell_size(cell, width)
-            for cell, width, number in zip(cells, widths, right, strict=True)
-        )
-        return "  ".join(aligned).rstrip() + "\n"
-
-    out.write(line(names) + line(["-" * width for width in widths]))
-    out.writelines(map(line, rows))
+    head, *lines = aligned([names, *rows], [_is_number(field) for field in batches.schema])
+    out.write(f"{head}\n{'  '.join('-' * width for width in widths_of([names, *rows]))}\n")
+    out.writelines(f"{line}\n" for line in lines)
     hidden = (
         said(", {total:,} of them not shown: use --format csv", total=total - len(rows)) if total > len(rows) else ""
     )
     out.write(f"({plural(total, 'row')}{hidden})\n")
+
+
+def widths_of(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The cells that each column of a table takes on a terminal."""
+    from rich.cells import cell_len
+
+    return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool], least: int = 0) -> Iterator[str]:
+    """The lines of a table: columns that are `right` end together, and take `least` cells or more."""
+    from rich.cells import cell_len, set_cell_size
+
+    widths = [max(width, least) if number else width for width, number in zip(widths_of(rows), right, strict=True)]
+    for row in rows:
+        cells = (
+            " " * (width - cell_len(cell)) + cell if number else set_cell_size(cell, width)
+            for cell, width, number in zip(row, widths, right, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def write_csv(batches: Answer, out: IO[str]) -> None:

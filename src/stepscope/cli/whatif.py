@@ -81,11 +81,12 @@ def _rank(trace: Trace, wanted: int | None) -> int:
 
 
 def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
+    from stepscope.cli.results import aligned
     from stepscope.model.amounts import duration, percent, plural
     from stepscope.reports.text import visible
 
     if not changes:
-        return "Nothing in this recording can be changed.\n"
+        return told(said("Nothing in this recording can be changed.")) + "\n"
     base = changes[0][1]
     of = said(" of {ranks}", ranks=ranks) if ranks > 1 else ""
     lines = [
@@ -98,13 +99,14 @@ def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
         ),
         "",
     ]
-    width = max(len("change"), *(len(visible(name)) for name, _ in changes))
-    lines.append(f"{'change':{width}}  {'step then':>10}  {'saved':>10}  {'of the step':>11}  {'more steps':>10}")
+    names = (said("change"), said("step then"), said("saved"), said("of the step"), said("more steps"))
+    rows = [[told(name) for name in names]]
     for name, found in changes:
         share = percent(found.saved_ns / found.base_ns) if found.base_ns else ""
-        more = percent(found.gain_ceiling)
-        times = f"{duration(found.new_ns):>10}  {duration(found.saved_ns):>10}"
-        lines.append(f"{visible(name):{width}}  {times}  {share:>11}  {more:>10}")
+        rows.append(
+            [visible(name), duration(found.new_ns), duration(found.saved_ns), share, percent(found.gain_ceiling)]
+        )
+    lines += aligned(rows, (False, True, True, True, True), least=10)
     if base.residual is None:
         lines += ["", said("No host is recorded: gaps between activities are assumed to stay as recorded.")]
     else:
