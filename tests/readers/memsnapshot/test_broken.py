@@ -6,6 +6,7 @@ import gzip
 import json
 import pickle
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from readers.conformance import check_invariants, check_sniffing, check_unusable
 from readers.memsnapshot.snapshots import MIB, History, block, health, opened, segment, snapshot, trace_of, write
 from series import rounds
 from stepscope.model.errors import UserError
+from stepscope.model.trace import Trace
 from support import shared
 
 
@@ -41,17 +43,23 @@ def test_a_cut_history_gives_all_whole_batches_before_the_cut(tmp_path: Path, pr
         assert trace.sql("SELECT requested FROM allocations WHERE seq = 2999").to_pylist() == [{"requested": 3099}]
 
 
+def _in_both_forms(folder: Path, content: dict[str, Any]) -> Iterator[Trace]:
+    """A snapshot as the pickle that PyTorch writes, and as JSON."""
+    written = folder / "snapshot.json"
+    written.write_text(json.dumps(content))
+    for path in (write(folder, content), written):
+        with opened(path) as trace:
+            yield trace
+
+
 @pytest.mark.parametrize(("line", "odd"), [(7, 0), (-1, 0), ("7", 1), (None, 1), ([], 1), (1.5, 1)])
 def test_frames_of_other_types_are_kept_and_counted(tmp_path: Path, line: object, odd: int) -> None:
     history = History().alloc(512, 512, "f", "main")
     history.entries[0]["frames"][0]["line"] = line
     content = snapshot([segment(512, [block(512, "active_allocated")])], history)
-    for path in (write(tmp_path, content), tmp_path / "snapshot.json"):
-        if path.suffix == ".json":
-            path.write_text(json.dumps(content))
-        with opened(path) as trace:
-            assert trace.scalar("SELECT len(frames) FROM call_stacks") == 2
-            assert health(trace).get("values-unreadable", 0) == odd
+    for trace in _in_both_forms(tmp_path, content):
+        assert trace.scalar("SELECT len(frames) FROM call_stacks") == 2
+        assert health(trace).get("values-unreadable", 0) == odd
 
 
 @pytest.mark.parametrize("frames", [None, 7, 1.5, "x", {}])
@@ -59,12 +67,9 @@ def test_call_stacks_of_another_type_are_counted(tmp_path: Path, frames: object)
     history = History().alloc(512, 512, "f", "main").alloc(1024, 512, "g", "main")
     history.entries[0]["frames"] = frames
     content = snapshot([segment(512, [block(512, "active_allocated")])], history)
-    for path in (write(tmp_path, content), tmp_path / "snapshot.json"):
-        if path.suffix == ".json":
-            path.write_text(json.dumps(content))
-        with opened(path) as trace:
-            assert trace.scalar("SELECT count(*) FROM allocator_events WHERE stack IS NOT NULL") == 1
-            assert health(trace)["values-unreadable"] == 1
+    for trace in _in_both_forms(tmp_path, content):
+        assert trace.scalar("SELECT count(*) FROM allocator_events WHERE stack IS NOT NULL") == 1
+        assert health(trace)["values-unreadable"] == 1
 
 
 @pytest.mark.parametrize(("part", "known"), [(0.3, 4), (0.6, 10), (0.97, 19)])
