@@ -104,6 +104,8 @@ def leave(status: int, sentence: str) -> NoReturn:
         with suppress(OSError, ValueError):
             sys.stderr.write(sentence)
             sys.stderr.flush()
+        # Threads that wait for workers may fail when these end, which is not to be said.
+        threading.excepthook = lambda _: None
         _end_workers()
         for action in reversed(tuple(_ACTIONS.values())):
             with suppress(Exception):  # the others are to be done all the same
