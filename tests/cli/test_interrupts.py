@@ -186,3 +186,21 @@ def test_a_sentence_that_can_not_be_said_changes_no_status(tmp_path: Path) -> No
         running.communicate(timeout=60)
     assert running.returncode == 2
     assert left(tmp_path) == []
+
+
+def test_threads_that_fail_once_their_workers_are_ended_say_nothing() -> None:
+    code = (
+        "import threading\n"
+        "from stepscope.model.process.leaving import _LEAVING, before_leaving, leave\n"
+        "def fail():\n"
+        "    _LEAVING.wait()\n"
+        "    end.wait()\n"
+        "    raise OSError('handle is closed, in close')\n"
+        "end = threading.Event()\n"
+        "waits = threading.Thread(target=fail)\n"
+        "waits.start()\n"
+        "with before_leaving(lambda: (end.set(), waits.join())):\n"
+        "    leave(143, 'stepscope: terminated.\\n')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (143, "stepscope: terminated.\n")

@@ -11,6 +11,7 @@ import pytest
 import browser
 from web.pages import go, opened
 from web.serving import viewed
+from web.test_timeline_page import READY
 
 TREE = "[...document.querySelectorAll('.tree tbody th')].map(one => one.textContent)"
 
@@ -84,7 +85,7 @@ def test_layers_alike_are_one_row_and_stand_in_order(chromium: browser.Browser, 
         assert callers[2].startswith("nn.Module: Block_")
         # The timeline begins where the device works; everything is one key away.
         go(page, "#/timeline")
-        page.eventually("window.stepscopeTimeline && stepscopeTimeline.store.pending === 0")
+        page.eventually(READY)
         span = "stepscopeTimeline.view.to - stepscopeTimeline.view.from"
         assert 700_000 < page.run(span) < 800_000
         page.run("document.querySelector('.tl-main').focus()")
