@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from stepscope.language import said
 from stepscope.model.amounts import NONE, SCALES, TIME, duration, percent, quantity
 from stepscope.model.schema import Column
 from stepscope.reports.text import visible
@@ -37,11 +38,11 @@ class Scale:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return NONE
         if isinstance(value, bool):
-            return "yes" if value else "no"
+            return said("yes") if value else said("no")
         if isinstance(value, (list, tuple)):
             return visible(self.between.join(map(str, value)))
         if not isinstance(value, (int, float)):
-            return visible(str(value))
+            return visible(value if isinstance(value, str) else str(value))
         if self.unit in SCALES and not self.label:
             return quantity(value, self.unit)
         scaled = value / self.divisor if self.divisor != 1 else value

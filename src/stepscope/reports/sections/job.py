@@ -24,13 +24,20 @@ _GROUPS: Final = 4
 _LEAST: Final = 0.01
 #: Columns and what they are called here.
 _SLOW: Final = {
-    "rank": "Rank", "reason": "slow", "caused_ns": "others wait", "last": "came last", "collectives": "of",
-    "waited_ns": "it waits", "compute_ratio": "computing × median", "idle_excess": "idles more", "host": "host",
+    "rank": pattern("Rank"), "reason": pattern("slow"), "caused_ns": pattern("others wait"),
+    "last": pattern("came last"), "collectives": pattern("of"), "waited_ns": pattern("it waits"),
+    "compute_ratio": pattern("computing × median"), "idle_excess": pattern("idles more"), "host": pattern("host"),
 }  # fmt: skip
 _CAPTION: Final = pattern("Collectives over all ranks")
 _COMM: Final = {
-    "collective": "collective", "group": "group", "transfer_ns": "transfer", "wait_ns": "wait",
-    "count": "count", "participants": "ranks", "last_rank": "last: rank", "last_share": "in", "imbalance": "imbalance",
+    "collective": pattern("collective"), "group": pattern("group"), "transfer_ns": pattern("transfer"),
+    "wait_ns": pattern("wait"), "count": pattern("count"), "participants": pattern("ranks"),
+    "last_rank": pattern("last: rank"), "last_share": pattern("in"), "imbalance": pattern("imbalance"),
+}  # fmt: skip
+#: Why a rank is slow; of one that is not, no.
+_REASONS: Final = {
+    "compute": pattern("compute"), "host": pattern("host"), "copies": pattern("copies"), "link": pattern("link"),
+    "start": pattern("start"), None: pattern("no"),
 }  # fmt: skip
 
 
@@ -44,7 +51,7 @@ def job(report: Contents, top: int) -> Section:
         row["group"] = labels.get(row["group"], row["group"])
     awaited = [row for row in ranks if row["slow"] or (row["caused_ns"] or 0) >= _LEAST * (row["step_ns"] or 1)]
     for row in ranks:
-        row["reason"] = row["reason"] or "no"
+        row["reason"] = said(_REASONS.get(row["reason"], row["reason"]))
     steps = has_steps(report)
     grids = [_grid(report, "slow_ranks", ranks, _SLOW, min(top, _RANKS))] if awaited else []
     grids += [_grid(report, "communication_ranks", comm, _COMM, min(top, _RANKS), _CAPTION)] if comm else []
@@ -63,9 +70,9 @@ def _grid(
     headings = []
     for at, (column, heading) in enumerate(zip(columns, grid.headings, strict=True)):
         unit = heading.text.rsplit(" ", 1)[-1] if column.unit in ("ns", "fraction") else ""
-        headings.append(
-            replace(heading, text=f"{names[column.name]} {unit}".strip(), number=bool(at) and heading.number)
-        )
+        name = said(names[column.name])
+        text = said("{heading} {unit}", heading=name, unit=unit) if unit else name
+        headings.append(replace(heading, text=text, number=bool(at) and heading.number))
     return replace(grid, headings=tuple(headings))
 
 
