@@ -47,3 +47,28 @@ def test_help_of_every_command_is_chinese_where_the_locale_is(
     assert "用法：" in shown
     assert "选项：" in shown
     assert [english for english in ("Usage:", "Options:", "Show this message") if english in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("analyze", "x", "--tpo", "3"), "没有选项 --tpo；是否指 --step, --store, --top"),
+        (("nosuch",), "没有命令 'nosuch'"),
+        (("analize",), "没有命令 'analize'；是否指 'analyze'"),
+        (("query", "x"), "缺少参数 'SQL'"),
+        (("analyze", "x", "--top", "many"), "'--top' 的值无效：必须是整数"),
+        (("analyze", "x", "--top", "0"), "'--top' 的值无效：必须不小于 1"),
+        (("view", "x", "--port", "99999"), "'--port' 的值无效：必须不大于 65535"),
+        (
+            ("query", "x", "SELECT 1", "--format", "odd"),
+            "'--format' 的值无效：'odd' 不在 'table', 'csv', 'json', 'parquet' 之中",
+        ),
+        (("analyze", "x", "--top"), "选项 '--top' 需要一个值"),
+        (("schema", "a", "b"), "多余的参数（b）"),
+    ],
+)
+def test_wrong_use_is_told_in_chinese(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--lang", "zh", *arguments]) == 2
+    assert capsys.readouterr().err == f"stepscope：{said}；见 --help。\n"

@@ -15,7 +15,7 @@ from stepscope.cli.command import Command, CommandGroup, take_language
 from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.cli.plain_characters import show_plainly
 from stepscope.cli.speed import quick_process
-from stepscope.language import recalled, said, speak, told
+from stepscope.language import said, speak, told
 from stepscope.language.speech import of_locale
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.leaving import wait_if_leaving
@@ -173,10 +173,9 @@ def _sentence(error: Exception) -> str:
     """What went wrong; errors of wrong use have a message of their own."""
     usage = getattr(error, "format_message", None)
     if usage is not None:
-        # Choices are listed on lines of their own.
-        text = " ".join(str(usage()).split())
-        wrong = text.rstrip(".?").replace("Value error, ", "")
-        return told(said("{error}; see --help", error=recalled(wrong)))
+        from stepscope.language.wrong_use import in_words
+
+        return told(said("{error}; see --help", error=in_words(str(usage()))))
     first = str(error).split("\n", 1)[0].rstrip(".")
     return told(
         said(
