@@ -27,7 +27,7 @@ def network_operators(staging: Staging) -> Names:
     return _named(staging, _NETWORK)
 
 
-def in_one_step(staging: Staging, every: Names, periods: Names) -> bool:
+def in_one_step(staging: Staging, every: Names, periods: Names, network: Names) -> bool:
     """Whether periods of operators are parts of one step.
 
     They are layers if they hold only backward operators, or none although there are some, and updates of parameters if
@@ -37,12 +37,13 @@ def in_one_step(staging: Staging, every: Names, periods: Names) -> bool:
         staging: The recording.
         every: int64[n], names of the operators of a thread.
         periods: int64[m], those of the periods.
+        network: The `network_operators`.
     """
     backward = _named(staging, _BACKWARD)
     inside = np.isin(periods, backward)
     if np.isin(every, backward).any() and (inside.all() or not inside.any()):
         return True
-    computing = np.isin(periods, network_operators(staging)) | inside
+    computing = np.isin(periods, network) | inside
     return bool(np.isin(periods, _named(staging, _UPDATE)).any() and not computing.any())
 
 

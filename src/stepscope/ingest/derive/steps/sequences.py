@@ -192,7 +192,8 @@ def _periods(
         return []
     if layered and not _are_passes(staging, sequence, cuts):
         return []
-    if parts is not None and in_one_step(staging, every, sequence.names[cuts.positions[0] : cuts.positions[-1]]):
+    inside = sequence.names[cuts.positions[0] : cuts.positions[-1]]
+    if parts is not None and in_one_step(staging, every, inside, parts):
         return []
     if not all_of_it:
         cuts = halved(sequence.names, cuts)
