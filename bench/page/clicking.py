@@ -152,7 +152,7 @@ def _followed(page: Any, link: str, card: dict[str, Any] | None) -> str:
         return "it is out of sight"
     if card is None:
         return ""
-    if card["title"].partition(". ")[2] not in place["said"]:
+    if card["title"] not in place["said"]:
         return f"the finding is not said, but {place['said']!r}"
     return "" if card["worth"] in place["said"] else f"what it is worth is not said: {place['said']!r}"
 

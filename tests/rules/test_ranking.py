@@ -31,10 +31,15 @@ def priced(
 
 
 def test_the_most_expensive_comes_first_and_advice_last() -> None:
-    found = ranked([priced("A", None), priced("B", 5_000), priced("C", 200_000)], 0.01)
+    found = ranked([priced("A", None), priced("B", 15_000), priced("C", 200_000)], 0.01)
     assert [f.code for f in found] == ["C", "B", "A"]
     assert [f.severity for f in found] == ["high", "low", "advice"]
     assert found[0].gain_ceiling == 0.25
+
+
+def test_what_is_not_shown_unasked_comes_last_so_that_others_keep_their_numbers() -> None:
+    found = ranked([priced("A", None), priced("B", 5_000), priced("C", 200_000), priced("D", 10_000)], 0.01)
+    assert [(f.code, f.shown) for f in found] == [("C", True), ("D", True), ("A", True), ("B", False)]
 
 
 def test_what_to_record_next_time_comes_after_other_advice() -> None:

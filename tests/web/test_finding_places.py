@@ -80,16 +80,22 @@ def at_rest(page: browser.Page) -> dict[str, Any]:
 def test_events_are_chosen_seen_and_what_is_drawn_there_and_rows_exist(chromium: browser.Browser, timed: str) -> None:
     page = opened(chromium, timed)
     findings = asked(timed, "report")["findings"]
-    known = [(one["evidence"]["ranks"][0], event) for one in findings for event in one["evidence"]["events"][:3]]
+    known = [
+        (one["evidence"]["ranks"][0], event, number)
+        for number, one in enumerate(findings, 1)
+        for event in one["evidence"]["events"][:3]
+    ]
     places = links(page, "event=")
-    assert places == list(dict.fromkeys(f"#/timeline?rank={rank}&event={event}" for rank, event in known))
+    assert places == [f"#/timeline?rank={rank}&event={event}&finding={number}" for rank, event, number in known]
     # The first, another one of the same finding, and the last, which is far from these.
-    for rank, event in (known[0], known[1], known[-1]):
+    for rank, event, number in (known[0], known[1], known[-1]):
         [[name, dur]] = rows(timed, f"SELECT name, dur FROM events WHERE rank = {rank} AND id = {event}")
-        follow(page, f"#/timeline?rank={rank}&event={event}")
+        follow(page, f"#/timeline?rank={rank}&event={event}&finding={number}")
         page.eventually(f"{SETTLED} && stepscopeTimeline.selected.value?.id === {event}")
         place = at_rest(page)
         assert (place["rank"], place["id"]) == (rank, event)
+        # An event may be a place of several findings: it is that of the one from which the link leads.
+        page.eventually(f"document.querySelector('.tl-way strong')?.textContent.startsWith('{number}. ')")
         assert place["share"] > 0.05
         assert page.run("document.querySelector('.tl-panel h2').textContent") == name
         assert page.run("stepscopeTimeline.details.value.event.dur") == dur

@@ -17,10 +17,9 @@ const LONGEST = 80;
 
 const capital = (text: string): string => (text.includes("::") ? text : text.charAt(0).toUpperCase() + text.slice(1));
 
-/** The finding that an item of the report's outline shows. */
+/** The finding that an item of the report's outline shows: every output numbers them alike. */
 export function findingOf(item: ItemBlock, report: Report): Finding | undefined {
-  const same = report.findings.filter((one) => one.code === item.code);
-  return same.find((one) => item.text.includes(one.summary.slice(0, 60))) ?? same[0];
+  return report.findings[item.number - 1];
 }
 
 /** A finding: what it is worth, what it rests on, and what to do. */
@@ -75,10 +74,10 @@ function EvidenceLinks({ finding, number }: { finding: Finding; number: number }
     <div class="evidence">
       <ul class="places">
         {ranges.slice(0, SHOWN).map(([from, to]) => (
-          <li><a href={href("timeline", { rank, from, to })}>{woven("{what} at {from}", { what: worded(ofRange([from, to]), t("Stretch of {length}", { length: duration(to - from) })), from: duration(from) })}</a></li>
+          <li><a href={href("timeline", { rank, from, to, finding: number + 1 })}>{woven("{what} at {from}", { what: worded(ofRange([from, to]), t("Stretch of {length}", { length: duration(to - from) })), from: duration(from) })}</a></li>
         ))}
         {events.slice(0, SHOWN).map((event) => (
-          <li><a href={href("timeline", { rank, event })}>{worded(ofEvent(event), t("Event {event}", { event }))}</a></li>
+          <li><a href={href("timeline", { rank, event, finding: number + 1 })}>{worded(ofEvent(event), t("Event {event}", { event }))}</a></li>
         ))}
         {more > 0 ? <li class="aside">{woven("and {more} more, by ‹ and › in the timeline", { more })}</li> : null}
         {rows.slice(0, 2).map((row) => memoryPlace(row, rank)).map((place) => (place ? <li><a href={place.href}>{place.words}</a></li> : null))}

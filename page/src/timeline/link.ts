@@ -22,6 +22,7 @@ export function paramsOf(board: Board): Params {
     from: Math.round(view.from - shift),
     to: Math.round(view.to - shift),
     event: selected.value?.id,
+    finding: board.finding.value === null ? undefined : board.finding.value + 1,
     range: range.value ? `${range.value.from - shift},${range.value.to - shift}` : undefined,
     marks: listed(board.marks.value.map((mark) => mark - shift)),
     pin: listed(board.pinned.value),
@@ -45,6 +46,9 @@ export function follow(board: Board, params: URLSearchParams): void {
   const event = whole(params.get("event"));
   const [a, b] = numbers(params.get("range"));
   const exact = params.has("exact");
+  // A place may be one of several findings: the one from which the link leads here is meant.
+  const finding = whole(params.get("finding"));
+  if (finding !== null) board.finding.value = finding - 1;
   // What was chosen before is not what the place is about.
   if (!exact && (event !== null || from !== null || params.has("longest") || params.has("step"))) board.forget();
   if (from !== null && to !== null && to > from) {

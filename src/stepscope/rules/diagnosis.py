@@ -41,7 +41,7 @@ class Diagnosis:
     """The findings of a trace.
 
     Attributes:
-        findings: Ranked by what they cost, advice last.
+        findings: Ranked by what they cost, then advice; those not shown unasked last.
         unasked: Rules that lacked their input.
         asked: Number of rules that had their input on one rank at least.
         step_ns: Mean length of the typical steps on the slowest rank, ns; None without steps.

@@ -30,7 +30,7 @@ _BESIDE: Final = said("By itself that saves little, since other work takes as lo
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
-    """The findings, the most expensive first, then advice, the surest first.
+    """The findings, the most expensive first, then advice, the surest first; those not shown unasked come last.
 
     Args:
         found: Priced drafts of rules, in any order.
@@ -43,7 +43,9 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
         above[position] = cause
     # Each shows the price that remains after the ones above it.
     left = [_left(one, finding, least) for one, finding in zip(merged, findings, strict=True)]
-    return _behind_late(sorted(folded(findings, left, above), key=lambda finding: finding.order))
+    order = _behind_late(sorted(folded(findings, left, above), key=lambda finding: finding.order))
+    # What isn't shown unasked comes last, so that the others have the same numbers whether it is shown or not.
+    return tuple(sorted(order, key=lambda finding: not finding.shown))
 
 
 def _behind_late(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -40,7 +40,7 @@ def findings(report: Contents, top: int) -> Section:
         return Section("Findings", ())
     shown = diagnosis.shown if not report.all_findings else diagnosis.findings
     step = diagnosis.step_ns
-    kept = shown[: max(top, _FEW)]
+    kept = shown if report.all_findings else shown[: max(top, _FEW)]
     looks = is_snapshot(report)
     marked = has_steps(report)
     per_step = said(" per step") if marked else ""
