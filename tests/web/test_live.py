@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from readers.memsnapshot.snapshots import MIB, trace_of
 from stepscope.analyses.memory.live_allocations import live_allocations
 from stepscope.model.errors import MissingInputError
+from stepscope.web.app import create_app
 from stepscope.web.routes.live import live_at_event
 from support import Facts
 from web.test_snapshot import CONTENT
@@ -51,5 +53,12 @@ def test_at_a_time_of_a_recording() -> None:
 def test_without_addresses_it_says_that_they_lack() -> None:
     facts = Facts()
     facts.row("raw_memory", ts=150, device=0, bytes=64, track=facts.staging.track("host", process="1", thread="1"))
-    with facts.trace() as trace, pytest.raises(MissingInputError, match="addresses"):
-        live_allocations(trace, 0, 150)
+    with facts.trace() as trace:
+        with pytest.raises(MissingInputError, match="addresses"):
+            live_allocations(trace, 0, 150)
+        # To the page that is an answer, of which no browser complains.
+        client = TestClient(create_app(trace, None), base_url="http://localhost")
+        answer = client.get("/api/memory/live?rank=0&device=0&ts=150")
+    assert answer.status_code == 200
+    assert set(answer.json()["unknown"]) == {"message", "hint"}
+    assert "addresses" in answer.json()["unknown"]["message"]

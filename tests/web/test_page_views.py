@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import browser
-from web.pages import go, opened
+from web.pages import ROOT, go, opened
 from web.serving import viewed
 from web.test_timeline_page import READY
 
@@ -107,6 +108,14 @@ def test_layers_alike_are_one_row_and_stand_in_order(chromium: browser.Browser, 
         page.eventually("document.querySelector('main').textContent.includes('Like stacks are merged')")
         assert page.complaints() == []
         page.close()
+
+
+def test_every_section_of_a_report_stands_on_the_overview_or_a_page_of_its_own() -> None:
+    sources = (ROOT / "src/stepscope/reports/sections").glob("*.py")
+    titles = {one for source in sources for one in re.findall(r'Section\(\s*"([^"]+)"', source.read_text("utf-8"))}
+    shown = set(re.findall('"([^"]+)"', (ROOT / "page/src/pages/Overview.tsx").read_text("utf-8")))
+    own = {"Ranks beside each other", "What ran", "Transfers, waits and launches", "Memory", "Tables"}
+    assert titles - shown == own
 
 
 def test_every_roof_that_operators_are_held_against_is_drawn(chromium: browser.Browser, demo_page: str) -> None:

@@ -33,6 +33,14 @@ PAGES = {
 }
 #: Views of the demo's pages that axe looks at, besides the pages themselves.
 VIEWS = ("#/guide?read=DAT001", "#/kernels?tab=durations", "#/kernels?tab=operators")
+#: Texts of the timeline's corner that are cut; findings whose marker is on another line than their title; how high
+#: rows of small tables are, but those whose first cell may take more lines.
+CUT = """[...document.querySelectorAll('.tl-corner, .tl-corner *')].filter(one => one.scrollWidth > one.clientWidth
+    && one.clientWidth || one.scrollHeight > 40).map(one => one.textContent)"""
+ALONE = """[...document.querySelectorAll('.finding > summary')].filter(one => one.querySelector('.title')
+    .getBoundingClientRect().top > one.getBoundingClientRect().top + 16).map(one => one.textContent)"""
+ROWS = """[...document.querySelectorAll('.grid tbody tr:not(.below):not(:has(.long))')]
+    .map(one => one.getBoundingClientRect().height)"""
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -115,6 +123,14 @@ def test_small_and_wide_screens_show_what_matters(chromium: browser.Browser, dem
             assert main > (0.99 if width < 500 else 0.85), place
             assert navigation < 0.15 or width > 500, place
             assert beside <= 0, place
+        if width < 500:
+            page.eventually("!!document.querySelector('.tl-corner strong')?.textContent")
+            assert page.run(CUT) == []
+            go(page, "#/overview")
+            assert page.run(ALONE) == []
+            rows = page.run(ROWS)
+            assert len(rows) > 10
+            assert max(rows) < 36  # of one line
     page.close()
 
 

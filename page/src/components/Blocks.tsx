@@ -5,6 +5,9 @@ import { t, told } from "../language/t";
 
 const AS_TABLE = t("As a table to sort, filter and take along");
 
+/** Characters from which a cell may take more lines than one. */
+const LONG = 24;
+
 /** A section of the report as every output has it: lines, bars and small tables. */
 export function SectionView({ section }: { section: Section }) {
   return (
@@ -38,6 +41,8 @@ export function Line({ line }: { line: LineBlock }) {
 }
 
 export function Grid({ grid, title }: { grid: GridBlock; title: string }) {
+  const last = grid.headings.length - 1;
+  const sentences = last > 0 && !grid.headings[last]!.number && !grid.headings[last]!.bar && grid.rows.some((row) => String(row[last]).length > LONG);
   return (
     <>
       <div class="scroll" tabIndex={0} role="group" aria-label={grid.caption || title}>
@@ -45,22 +50,25 @@ export function Grid({ grid, title }: { grid: GridBlock; title: string }) {
           {grid.caption ? <caption>{grid.caption}</caption> : null}
           <thead>
             <tr>
-              {grid.headings.map((heading) =>
-                heading.bar ? <td /> : heading.text ? <th scope="col" class={heading.number ? "n" : ""}>{heading.text}</th> : <td />,
+              {grid.headings.map((heading, i) =>
+                heading.bar ? <td class="gauge" /> : heading.text ? <th scope="col" class={heading.number ? "n" : sentences && i === last ? "aloof" : ""}>{heading.text}</th> : <td />,
               )}
             </tr>
           </thead>
           <tbody>
             {grid.rows.map((row) => (
-              <tr>
-                {row.map((cell, i) => {
-                  const heading = grid.headings[i];
-                  const text = String(cell);
-                  if (i === 0) return <th scope="row" class={text.startsWith("  ") ? "inner" : text.trim().length > 24 ? "long" : ""}>{text.trim()}</th>;
-                  if (heading?.bar) return <td>{typeof cell === "number" ? <Share value={cell} /> : null}</td>;
-                  return <td class={heading?.number ? "n" : ""}>{text.trim()}</td>;
-                })}
-              </tr>
+              <>
+                <tr>
+                  {row.map((cell, i) => {
+                    const heading = grid.headings[i];
+                    const text = String(cell);
+                    if (i === 0) return <th scope="row" class={text.startsWith("  ") ? "inner" : text.trim().length > LONG ? "long" : ""}>{text.trim()}</th>;
+                    if (heading?.bar) return <td class="gauge">{typeof cell === "number" ? <Share value={cell} /> : null}</td>;
+                    return <td class={heading?.number ? "n" : sentences && i === last ? "aloof" : ""}>{text.trim()}</td>;
+                  })}
+                </tr>
+                {sentences && row[last] ? <tr class="below"><td colSpan={last}><small>{String(row[last])}</small></td></tr> : null}
+              </>
             ))}
           </tbody>
         </table>

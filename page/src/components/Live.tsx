@@ -14,6 +14,11 @@ interface Answer extends Pick<Table, "columns" | "rows"> {
   count: number;
 }
 
+/** Amounts over time may be recorded without addresses, or as counters alone. */
+interface Unknown {
+  unknown: { message: string; hint: string };
+}
+
 interface LiveProps {
   rank: number;
   device: number | null;
@@ -38,11 +43,13 @@ export function useSettled(value: string): string {
 /** What was allocated at one moment, the largest first. */
 export function Live({ rank, device, at, words, used }: LiveProps) {
   const stack = useSignal<number | null>(null);
-  const { found, error } = useAnswer<Answer>(useSettled(`api/memory/live?rank=${rank}&device=${device ?? -1}&${at}`));
-  // Amounts over time may be recorded without addresses, or as counters alone: that is no failure.
-  if (error?.status === 422) return <p class="aside">{woven("What was allocated {words} is not known: {message}.{hint}", { words, message: error.message, hint: error.hint ? t(" To know it, {hint}.", { hint: error.hint }) : "" })}</p>;
+  const { found, error } = useAnswer<Answer | Unknown>(useSettled(`api/memory/live?rank=${rank}&device=${device ?? -1}&${at}`));
   if (error) return <Failure error={error} />;
   if (!found) return <p class="aside" aria-busy="true">{t("loading what was allocated")}</p>;
+  if ("unknown" in found) {
+    const { message, hint } = found.unknown;
+    return <p class="aside">{woven("What was allocated {words} is not known: {message}.{hint}", { words, message, hint: hint ? t(" To know it, {hint}.", { hint }) : "" })}</p>;
+  }
   const has = (name: string) => found.columns.some((column) => column.name === name) && found.rows.some((row) => (row[found.columns.findIndex((column) => column.name === name)] ?? null) !== null);
   const where = device === null ? t("of the host") : t("of device {device}", { device });
   const table = { ...found, description: "", computed: true, missing: [] };

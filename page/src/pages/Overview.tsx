@@ -8,7 +8,7 @@ import type { PageProps } from "./registry";
 import { t, woven } from "../language/t";
 
 /** Sections below the findings; the others have pages of their own. */
-const SHOWN = ["Where the time went", "Phases", "Why idle", "How well it ran", "Outside the steps"];
+const SHOWN = ["Where the time went", "Phases", "Serving", "Why idle", "How well it ran"];
 
 /** What ran, how well, what is wrong, and where each step's time went. */
 export function Overview({ report }: PageProps) {

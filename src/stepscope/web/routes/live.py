@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from stepscope.analyses.memory.live_allocations import LIVE_ALLOCATIONS, live_allocations
-from stepscope.model.errors import UserError
+from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.schema import Column, ident, ns, size, text
 from stepscope.model.trace import Trace
 from stepscope.web.answers import columns_of, json_answer
@@ -50,7 +50,7 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         if device is not None and seq is not None and ts is None:
             return json_answer(request, live_at_event(trace, device, seq))
         if device is not None and ts is not None and seq is None:
-            return json_answer(request, _live_at(trace, device, ts))
+            return json_answer(request, _known_at(trace, device, ts))
         raise UserError("a moment is `ts`, in ns, or `seq`, an event of a snapshot's history")
 
     return [Route("/api/memory/live", live)]
@@ -81,6 +81,14 @@ def live_at_event(trace: Trace, device: int, seq: int) -> dict[str, Any]:
 def _of_history(trace: Trace, device: int, at: str, when: int) -> dict[str, Any]:
     rows = trace.rows(_SQL.format(at=at), {"device": device, "when": when})
     return _answer(_COLUMNS, [[row[column.name] for column in _COLUMNS] for row in rows])
+
+
+def _known_at(trace: Trace, device: int, ts: int) -> dict[str, Any]:
+    """What was in use then, or `unknown`: that amounts are recorded without addresses is an answer, not a mistake."""
+    try:
+        return _live_at(trace, device, ts)
+    except MissingInputError as lacking:
+        return {"unknown": {"message": lacking.message, "hint": lacking.hint}}
 
 
 def _live_at(trace: Trace, device: int, ts: int) -> dict[str, Any]:
