@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chinese_support import english_left
+from stepscope.analyses.idle.causes import CAUSES
 from stepscope.model.trace import Trace
 from stepscope.rules.engine import diagnose, drafts_of
 from stepscope.rules.finding import Finding
@@ -61,9 +62,13 @@ def job_drafts(code: str, ranks: Mapping[int, Mapping[Any, Any]]) -> list[Draft]
 
 
 def possible(draft: Draft) -> Draft:
-    """The draft, whose confidence is a share, and whose times are not negative."""
+    """The draft: its confidence is a share, its times are not negative, its causes of idleness exist."""
     assert 0 < draft.confidence <= 1
     assert all(ns is None or ns >= 0 for ns in (draft.cost_ns, draft.most_ns, draft.taken_ns, draft.placed_as_ns))
+    for row in draft.rows:
+        if row["table"] == "idle_causes":
+            cause, detail = row["where"]["cause"], row["where"].get("detail")
+            assert any(cause == one and detail in (None, other) for one, other in CAUSES)
     return draft
 
 

@@ -53,6 +53,14 @@ def test_every_page_and_both_recordings(chromium: browser.Browser, where: str) -
     go(page, "#/tree")
     largest = "document.querySelector('.tree .longer').textContent"
     assert page.run(largest).startswith("+")
+    # What the steps vary by is no difference: it has no colour.
+    page.run("document.querySelectorAll('.tree .fold[aria-expanded=false]').forEach(one => one.click())")
+    noise = float(page.run("document.querySelector('main .prose').textContent").partition(" %")[0].rpartition(" ")[2])
+    ratios = "[...document.querySelectorAll('.tree tbody tr')].map(row => [Number(row.lastChild.textContent),"
+    ratios += " row.querySelector('.longer, .shorter') !== null])"
+    coloured = [tuple(one) for one in page.run(ratios) if one[0] is not None]
+    assert coloured
+    assert [one for one in coloured if one[1] and 1 - noise / 101 < one[0] < 1 + noise / 101] == []
     assert page.complaints() == []
     assert {one.split("/")[2] for one in page.requested() if one.startswith("http")} == {where.split("/")[2]}
     page.run("[...document.querySelectorAll('nav a')].find(a => a.textContent === 'New').click()")

@@ -82,6 +82,9 @@ def test_every_page_of_every_kind_of_recording(chromium: browser.Browser, simula
         assert page.run("document.querySelectorAll('[role=alert]').length") == 0, place
         assert page.run("document.querySelector('main').textContent.length") > 60, place
         assert page.run(SIDEWAYS) == [], place
+        # What is far below scrolls with its page, and does not lengthen the document to a blank one.
+        page.run("document.querySelector('main').scrollTo(0, 1e6)")
+        assert page.run("document.scrollingElement.scrollHeight <= innerHeight"), place
     assert page.complaints() == []
     assert {one.split("/")[2] for one in page.requested() if one.startswith("http")} == {address.split("/")[2]}
     page.close()

@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import browser
+from stepscope.simulate import SimJob, simulate
 from web.pages import axe, go, opened, violations
 from web.serving import viewed
 
@@ -48,21 +51,23 @@ def test_rows_lead_to_their_places_and_places_back(chromium: browser.Browser, de
     page.close()
 
 
-def test_a_step_that_is_over_before_the_devices_come_to_it_is_where_the_host_was_at_it(
-    chromium: browser.Browser, tmp_path: Path
+@pytest.mark.parametrize("busy", [(800, 1700, 0, 800), (0, 0, 0, 0)], ids=["late", "no device"])
+def test_a_step_without_time_of_the_device_is_where_the_host_was_at_it(
+    chromium: browser.Browser, tmp_path: Path, busy: tuple[int, ...]
 ) -> None:
+    """The device works on the second step until the third one is over, or there is none."""
     host = {"ph": "X", "pid": 1, "tid": 1}
     events: list[dict[str, Any]] = []
-    # The device works on the second step until the third one is over, in which nothing is launched.
-    for step, busy in enumerate((800, 1700, 0, 800)):
+    for step, dur in enumerate(busy):
         ts, args = 1000 * step, {"correlation": step, "device": 0, "stream": 7}
         events.append({**host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": ts, "dur": 1000})
-        if busy:
+        events.append({**host, "cat": "cpu_op", "name": "aten::mm", "ts": ts + 1, "dur": 300})
+        if dur:
             launch = {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": ts + 5, "dur": 5, "args": args}
-            kernel = {"cat": "kernel", "name": "sgemm", "ts": ts + 400, "dur": busy, "args": args}
+            kernel = {"cat": "kernel", "name": "sgemm", "ts": ts + 400, "dur": dur, "args": args}
             events += [{**host, **launch}, {**kernel, "ph": "X", "pid": 0, "tid": 7}]
     path = tmp_path / "trace.json"
-    path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": events}))
+    path.write_text(json.dumps({"traceEvents": events}))
     with viewed(path) as address:
         page = opened(chromium, address, "#/timeline?rank=0&step=2")
         page.eventually("window.stepscopeTimeline?.range.value")
@@ -70,3 +75,20 @@ def test_a_step_that_is_over_before_the_devices_come_to_it_is_where_the_host_was
         assert [chosen["from"], chosen["to"]] == [2_000_000, 3_000_000]
         assert page.complaints() == []
         page.close()
+
+
+def test_bars_of_ranks_lead_to_their_step_or_their_rank(chromium: browser.Browser, tmp_path: Path) -> None:
+    simulate(SimJob(ranks=9, steps=3, layers=1), tmp_path / "several")
+    simulate(SimJob(ranks=2, steps=2, layers=1), tmp_path / "few")
+    ways = "[...document.querySelectorAll('.budget tbody tr')].map(row => row.querySelector('a.go')?.hash ?? null)"
+    found = {}
+    for name in ("several", "few"):
+        with viewed(tmp_path / name) as address:
+            page = opened(chromium, address)
+            page.eventually("!!document.querySelector('.budget a.go')")
+            found[name] = page.run(ways)
+            page.close()
+    assert found["several"] == [*(f"#/timeline?rank={rank}" for rank in range(9)), None]
+    parts = [way and way.partition("&from=") for way in found["few"]]
+    assert [way and way[0] for way in parts] == [*(f"#/timeline?rank={rank}" for rank in (0, 0, 1, 1)), None]
+    assert all(way is None or way[2] for way in parts)

@@ -12,7 +12,7 @@ export const PARTS = [t("compute"), t("exposed communication"), t("exposed copy"
 export function Budget({ rows }: { rows: BarsBlock["rows"] }) {
   const used = PARTS.flatMap((name, i) => (rows.some((row) => row.parts[i]) ? [{ name, i }] : []));
   const longest = Math.max(1, ...rows.map((row) => row.total));
-  const { table } = useTable(rows.some((row) => /\d/.test(row.label)) ? "step_budget" : null);
+  const { table } = useTable(rows.some((row) => row.rank !== null) ? "step_budget" : null);
   const placeOf = (row: BarsBlock["rows"][number]) => (table ? stepPlace(table, row) : null);
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label={t("Step budget")}>
@@ -40,11 +40,12 @@ export function Budget({ rows }: { rows: BarsBlock["rows"] }) {
   );
 }
 
-/** The place of the step that a bar is of; none for means. */
-function stepPlace(table: Table, { label, total }: BarsBlock["rows"][number]): RowPlace | null {
+/** The place of the step that a bar is of, or of the rank that has several; none for means of ranks. */
+function stepPlace(table: Table, { rank, step, total }: BarsBlock["rows"][number]): RowPlace | null {
+  if (rank === null) return null;
   const at = (name: string) => table.columns.findIndex((column) => column.name === name);
-  const [step, shown, ns] = [at("step"), at("number"), at("total_ns")];
-  const numbers = label.match(/\d+/g)?.map(Number) ?? [];
-  const found = table.rows.find((row) => row[step] !== null && row[ns] === total && numbers.includes(Number(row[shown] ?? row[step])));
-  return found ? rowPlace(table.columns, found, { table: "step_budget" }) : null;
+  const mine = table.rows.filter((row) => row[at("rank")] === rank);
+  const found = mine.find((row) => row[at("step")] === step && row[at("total_ns")] === total);
+  if (found) return rowPlace(table.columns, found, { table: "step_budget" });
+  return mine[0] ? rowPlace([table.columns[at("rank")]!], [rank], { table: "ranks" }) : null;
 }

@@ -54,7 +54,7 @@ export interface GridBlock {
 
 export interface BarsBlock {
   kind: "bars";
-  rows: { label: string; total: number; parts: number[] }[];
+  rows: { label: string; total: number; parts: number[]; rank: number | null; step: number | null }[];
 }
 
 export interface LineBlock {

@@ -90,21 +90,20 @@ async function arrive(board: Board, rank: number, params: URLSearchParams): Prom
   }
 }
 
-/** From where to where the devices worked on a step, in the rank's own time. */
+/** From where to where the devices worked on a step, else the host, in the rank's own time. */
 async function stepOf(rank: number, step: number): Promise<[number, number]> {
-  const { columns, rows } = await getTable("step_budget");
+  const { columns, rows } = await getTable("step_budget").catch(() => ({ columns: [], rows: [] }));
   const at = (name: string) => columns.findIndex((column) => column.name === name);
   const mine = rows.filter((row) => row[at("rank")] === rank && row[at("step")] === step);
   const of = (name: string) => mine.flatMap((row) => (typeof row[at(name)] === "number" ? [row[at(name)] as number] : []));
-  const [starts, ends] = [of("start_ns"), of("end_ns")];
-  if (starts.length && Math.max(...ends) <= Math.min(...starts) && !offline) {
-    // The devices did nothing for it: the step is where the host was at it.
+  const [start, end] = [Math.min(...of("start_ns")), Math.max(...of("end_ns"))];
+  if (end > start) return [start, end];
+  if (!offline) {
     const asked = `SELECT ts, ts + dur FROM steps WHERE rank = ${rank} AND step = ${step} AND dur > 0`;
     const found = await getJson<{ rows: [number, number][] }>("api/query", { body: { sql: asked } });
     if (found.rows[0]) return found.rows[0];
   }
-  if (!starts.length || !ends.length) throw new Refused(t("rank {rank} has no step {step} in its budget", { rank, step }));
-  return [Math.min(...starts), Math.max(...ends)];
+  throw new Refused(t("rank {rank} has no step {step} in its budget", { rank, step }));
 }
 
 function openRank(board: Board, rank: number): void {

@@ -61,12 +61,17 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One step's budget: a label, its parts in ns, as in `PARTS`, and whether it is the mean of steps."""
+    """One step's budget: a label, its parts in ns, as in `PARTS`, whether it is the mean of steps, and where they are.
+
+    `rank` is None where they are of several ranks, `step` where they are several.
+    """
 
     label: str
     total: int
     parts: tuple[int, ...]
     mean: bool = False
+    rank: int | None = None
+    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

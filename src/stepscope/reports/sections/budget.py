@@ -31,6 +31,7 @@ class _Step:
     name: str
     total: int
     parts: tuple[int, ...]
+    step: int | None = None
 
 
 def budget(report: Contents, top: int) -> Section:
@@ -41,13 +42,13 @@ def budget(report: Contents, top: int) -> Section:
         return Section("Where the time went", ())
     places = sorted({(step.rank, step.device is None, step.device or 0) for step in steps})
     if len(steps) <= _MOST_BARS and (len(places) == 1 or len(steps) > len(places)):
-        bars = [Bar(_label(step, places), step.total, step.parts) for step in steps]
+        bars = [Bar(_label(step, places), step.total, step.parts, False, step.rank, step.step) for step in steps]
     elif len(places) == 1:
         bars = _chosen(steps, lambda step: step.name)
     else:
         means = [_mean([s for s in steps if (s.rank, s.device is None, s.device or 0) == place]) for place in places]
         if len(means) <= _MOST_BARS + 4:
-            bars = [Bar(_place(step, places), step.total, step.parts) for step in means]
+            bars = [Bar(_place(step, places), step.total, step.parts, False, step.rank, step.step) for step in means]
         else:
             bars = _chosen(means, lambda step: _place(step, places))
     if len(bars) > 1:
@@ -124,7 +125,7 @@ def _steps(report: Contents) -> list[_Step]:
         number = None if row.get("role") == "window" else row["step"]
         name = said("in use") if number is None else said("step {number}", number=number)
         parts = tuple(row[f"{part}_ns"] for part, _ in PARTS)
-        steps.append(_Step(row["rank"], row["device"], name, row["total_ns"], parts))
+        steps.append(_Step(row["rank"], row["device"], name, row["total_ns"], parts, row["step"]))
     return steps
 
 
@@ -132,11 +133,13 @@ def _chosen(steps: Sequence[_Step], label: Any) -> list[Bar]:
     # Of requests that overlap, one may have no time of the device to itself.
     ordered = sorted((step for step in steps if step.total), key=lambda step: step.total) or list(steps)
     chosen = (("fastest", ordered[0]), ("median", ordered[(len(ordered) - 1) // 2]), ("slowest", ordered[-1]))
-    return [Bar(f"{which}, {label(step)}", step.total, step.parts) for which, step in chosen]
+    return [Bar(f"{name}, {label(one)}", one.total, one.parts, False, one.rank, one.step) for name, one in chosen]
 
 
 def _mean(steps: Sequence[_Step]) -> _Step:
     """The mean, rounded down so that the parts still add up; the rounding remainder counts as idle."""
+    if len(steps) == 1:
+        return steps[0]
     total = sum(step.total for step in steps) // len(steps)
     busy = [sum(step.parts[i] for step in steps) // len(steps) for i in range(len(PARTS) - 1)]
     return _Step(steps[0].rank, steps[0].device, steps[0].name, total, (*busy, total - sum(busy)))

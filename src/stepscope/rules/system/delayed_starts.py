@@ -85,7 +85,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         waiting=True,
         confidence=0.6,
         ranges=longest(found.found),
-        rows=({"table": "idle_causes", "where": {"cause": "unknown", "detail": "delayed_start"}},),
+        rows=({"table": "idle_causes", "where": {"cause": "unknown", "detail": "delayed start"}},),
         numbers={"per_step_ns": found.per_step_ns, "count": found.count, **limits},
     )  # fmt: skip
 
