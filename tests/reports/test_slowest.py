@@ -40,6 +40,17 @@ def test_it_is_the_first_sentence_of_the_page_with_its_lateness_and_what_it_take
     assert (line.tone, line.detail, aside) == ("warning", "", "of 3 ranks")
 
 
+def test_what_the_step_would_save_is_told_where_that_is_less_than_half_of_the_waiting() -> None:
+    parts = job([[900_000] * 2, [100_000] * 2, [900_000] * 2], times={1: SLOW})
+    sentences = {
+        399_999: "wait 800 µs per step, and the step last 400 µs longer: it",
+        400_000: "wait 800 µs per step: it",
+    }
+    for cost, words in sentences.items():
+        line, _ = said(parts, findings=(replace(OTHER, late=(1,), cost_ns=cost),))
+        assert words in line.text
+
+
 def test_without_steps_nothing_is_per_step() -> None:
     parts = job([[900_000] * 2, [100_000] * 2, [900_000] * 2], times={1: SLOW})
     schema = TableSchema("coverage", "", (text("part", ""),))

@@ -12,7 +12,7 @@ from stepscope.model.amounts import listed, plural
 from stepscope.reports.blocks import Grid, Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps
-from stepscope.reports.sections.slowest import even
+from stepscope.reports.sections.slowest import even, told_apart, world_of
 from stepscope.reports.sections.tables import grid_of
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration
@@ -34,6 +34,8 @@ _COMM: Final = {
     "wait_ns": pattern("wait"), "count": pattern("count"), "participants": pattern("ranks"),
     "last_rank": pattern("last: rank"), "last_share": pattern("in"), "imbalance": pattern("imbalance"),
 }  # fmt: skip
+#: The same where nothing tells waiting from transfer: what the shortest one at hand takes, and the others beyond it.
+_UNTOLD: Final = {**_COMM, "transfer_ns": pattern("shortest"), "wait_ns": pattern("others longer")}
 #: Why a rank is slow; of one that is not, no.
 _REASONS: Final = {
     "compute": pattern("compute"), "host": pattern("host"), "copies": pattern("copies"), "link": pattern("link"),
@@ -46,7 +48,9 @@ def job(report: Contents, top: int) -> Section:
     ranks, comm = report.rows("slow_ranks"), report.rows("communication_ranks")
     if len(ranks) < 2:
         return Section("Ranks beside each other", ())
-    labels = _labels(report.rows("parallel_groups"))
+    groups = report.rows("parallel_groups")
+    missing = world_of(report) > len(report.sources)
+    labels = _labels(groups, missing)
     for row in comm:
         row["group"] = labels.get(row["group"], row["group"])
     awaited = [row for row in ranks if row["slow"] or (row["caused_ns"] or 0) >= _LEAST * (row["step_ns"] or 1)]
@@ -54,10 +58,13 @@ def job(report: Contents, top: int) -> Section:
         row["reason"] = said(_REASONS.get(row["reason"], row["reason"]))
     steps = has_steps(report)
     grids = [_grid(report, "slow_ranks", ranks, _SLOW, min(top, _RANKS))] if awaited else []
-    grids += [_grid(report, "communication_ranks", comm, _COMM, min(top, _RANKS), _CAPTION)] if comm else []
-    lines = (*_groups(report.rows("parallel_groups")), *_clocks(report.rows("clock_offsets")))
+    known = told_apart(ranks)
+    names = _COMM if known else _UNTOLD
+    grids += [_grid(report, "communication_ranks", comm, names, min(top, _RANKS), _CAPTION)] if comm else []
+    lines = (*_groups(groups, missing), *_clocks(report.rows("clock_offsets")))
     aside = said("means per typical step") if steps else said("no steps are known")
-    return Section("Ranks beside each other", (*(() if awaited or not comm else (even(steps),)), *grids, *lines), aside)
+    none = (even(steps),) if comm and known and not awaited else ()
+    return Section("Ranks beside each other", (*none, *grids, *lines), aside)
 
 
 def _grid(
@@ -76,11 +83,13 @@ def _grid(
     return replace(grid, headings=tuple(headings))
 
 
-def _labels(groups: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _labels(groups: Sequence[dict[str, Any]], missing: bool) -> dict[str, str]:
     """Groups by what they are for and their ranks, where that distinguishes them."""
     known = {
         row["group"]: said(
-            "{parallelism} of {members}", parallelism=row["parallelism"] or said("group"), members=_members(row)
+            "{parallelism} of {members}",
+            parallelism=row["parallelism"] or said("group"),
+            members=_members(row, missing),
         )
         for row in groups
         if row["ranks"]
@@ -89,7 +98,9 @@ def _labels(groups: Sequence[dict[str, Any]]) -> dict[str, str]:
     return {group: label for group, label in known.items() if several.count(label) == 1}
 
 
-def _members(row: dict[str, Any]) -> str:
+def _members(row: dict[str, Any], missing: bool) -> str:
+    if missing and row["size"] is None:
+        return said("ranks {ranks} at hand", ranks=listed(row["ranks"], _GROUPS))
     return (
         said("ranks {ranks}", ranks=listed(row["ranks"], _GROUPS))
         if len(row["ranks"]) > 1
@@ -97,12 +108,15 @@ def _members(row: dict[str, Any]) -> str:
     )
 
 
-def _groups(groups: Sequence[dict[str, Any]]) -> Iterator[Line]:
-    """What the groups are for that ranks communicate in."""
+def _groups(groups: Sequence[dict[str, Any]], missing: bool) -> Iterator[Line]:
+    """What the groups are for that ranks communicate in; of one without a size, those at hand may not be all."""
     of: dict[str, list[str]] = defaultdict(list)
     called = [row for row in groups if row["calls"] and row["ranks"]]
     for row in called:
-        of[row["parallelism"] or said("of unknown purpose")].append(listed(row["ranks"], _GROUPS))
+        ranks = listed(row["ranks"], _GROUPS)
+        if missing and row["size"] is None:
+            ranks = said("{ranks} at hand", ranks=ranks)
+        of[row["parallelism"] or said("of unknown purpose")].append(ranks)
     each = [
         said("{kind} ({ranks})", kind=kind, ranks=listing(shown[:_GROUPS], "; "))
         if len(shown) <= _GROUPS
@@ -128,12 +142,7 @@ def _clocks(clocks: Sequence[dict[str, Any]]) -> Iterator[Line]:
     residual = duration(max(row["residual_ns"] for row in known))
     most = max(known, key=lambda row: abs(row["offset_ns"]))
     if not most["sure"] or not most["offset_ns"]:
-        yield Line(
-            said(
-                "clocks agree: aligned by the ends of collectives, with a residual of up to {residual}",
-                residual=residual,
-            )
-        )
+        yield Line(said("clocks agree to within {residual}, by the ends of collectives", residual=residual))
         return
     host = said(" ({host})", host=visible(str(most["host"]))) if most["host"] else ""
     way = said("ahead of") if most["offset_ns"] > 0 else said("behind")

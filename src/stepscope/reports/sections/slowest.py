@@ -15,6 +15,8 @@ from stepscope.rules.finding import Finding
 
 #: Late ranks that are named.
 _NAMED: Final = 3
+#: A step that would be shorter by less than this part of the waiting: most of it hides behind something else.
+_HARDLY: Final = 0.5
 #: What a late rank takes longer than its like, by its reason.
 _TAKES: Final = {
     "compute": pattern("it computes {time} longer"), "host": pattern("its device idles {time} longer"),
@@ -34,23 +36,25 @@ def slowest(report: Contents, top: int) -> Section:
     late = [row for row in ranks if row["slow"]]
     found = report.diagnosis.shown if report.diagnosis is not None else ()
     steps = has_steps(report)
-    line = _late(late, steps) if late else _none(ranks, found, steps)
+    line = _late(late, found, steps) if late else _none(ranks, found, steps)
     return Section("Which rank is slow", (line,), aside=_at_hand(report))
 
 
-def _late(late: Sequence[dict[str, Any]], steps: bool) -> Line:
+def _late(late: Sequence[dict[str, Any]], found: Sequence[Finding], steps: bool) -> Line:
     first, *others = late
+    caused = duration(first["caused_ns"])
+    cost = next((one.cost_ns for one in found if first["rank"] in one.late), None)
+    if steps and cost is not None and cost < _HARDLY * first["caused_ns"]:
+        caused = said("{caused} per step, and the step last {cost} longer", caused=caused, cost=duration(cost))
+    elif steps:
+        caused = said("{caused} per step", caused=caused)
     takes = said(_TAKES[first["reason"]], time=duration(first[f"late_{first['reason']}_ns"]))
     named = listing(
         said("rank {rank} ({caused})", rank=row["rank"], caused=duration(row["caused_ns"])) for row in others[:_NAMED]
     )
     more = said(" and {ranks}", ranks=plural(len(others) - _NAMED, "more rank")) if len(others) > _NAMED else ""
-    waits = (
-        pattern("rank {rank} makes the others wait {caused} per step: {takes}") if steps
-        else pattern("rank {rank} makes the others wait {caused}: {takes}")
-    )  # fmt: skip
     return Line(
-        said(waits, rank=first["rank"], caused=duration(first["caused_ns"]), takes=takes),
+        said("rank {rank} makes the others wait {caused}: {takes}", rank=first["rank"], caused=caused, takes=takes),
         said("late as well: {named}{more}", named=named, more=more) if others else "",
         "warning",
     )
@@ -58,7 +62,7 @@ def _late(late: Sequence[dict[str, Any]], steps: bool) -> Line:
 
 def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding], steps: bool) -> Line:
     """No rank at hand is late: what they wait for instead, or why that is not known."""
-    if all(row["waited_ns"] is None for row in ranks):
+    if not told_apart(ranks):
         return Line(
             "which rank is slow can't be told: nothing in the recordings distinguishes waiting from transfers",
             "record the same steps on all ranks and open them together",
@@ -76,6 +80,11 @@ def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding], steps: bool
     return even(steps)
 
 
+def told_apart(ranks: Sequence[dict[str, Any]]) -> bool:
+    """Whether the recordings tell waiting from transfers."""
+    return any(row["waited_ns"] is not None for row in ranks)
+
+
 def even(steps: bool) -> Line:
     """That no rank is late."""
     if steps:
@@ -89,9 +98,14 @@ def _lowered(title: str) -> str:
 
 def _at_hand(report: Contents) -> str:
     """How many ranks that is said of."""
-    here = len(report.sources)
-    recorded = [line.world_size or 0 for line in report.ranks]
-    world = max((*recorded, *(row["size"] or 0 for row in report.rows("parallel_groups"))), default=0)
+    here, world = len(report.sources), world_of(report)
     if world > here:
         return said("of {here:,} of {world:,} ranks", here=here, world=world)
-    return said("of {here:,} ranks", here=here) if any(recorded) else said("of {here:,} ranks at hand", here=here)
+    recorded = any(line.world_size for line in report.ranks)
+    return said("of {here:,} ranks", here=here) if recorded else said("of {here:,} ranks at hand", here=here)
+
+
+def world_of(report: Contents) -> int:
+    """How many ranks the job has at least, by what is recorded; 0 if nothing is."""
+    recorded = [line.world_size or 0 for line in report.ranks]
+    return max((*recorded, *(row["size"] or 0 for row in report.rows("parallel_groups"))), default=0)
