@@ -10,6 +10,7 @@ import pytest
 
 from readers.conformance import check_unusable
 from readers.kineto_text import document, health, names, op, opened, read
+from stepscope.readers.kineto import values
 from stepscope.readers.kineto.repair import read_cleaned
 
 
@@ -299,3 +300,14 @@ def test_the_recorder_s_own_end_is_no_event(tmp_path):
     with opened(document(op(ts=10), stopped), tmp_path) as trace:
         assert names(trace) == ["aten::mm"]
         assert trace.scalar("SELECT count(*) FROM memory") == 0
+
+
+@pytest.mark.parametrize("written", ["", "aten::mm", 'a"b', "a\\b", "é", "a\x7fb", "a\nb", "\u2028"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_string_is_its_text_however_it_is_written(written: str, ascii_only: bool) -> None:
+    assert values.text(json.dumps(written, ensure_ascii=ascii_only).encode()) == written
+
+
+@pytest.mark.parametrize("written", [b'"a\tb"', b'"a"b"', b'"a'])
+def test_what_is_no_json_is_kept_as_written(written: bytes) -> None:
+    assert values.text(written) == written.decode()

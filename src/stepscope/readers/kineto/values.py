@@ -10,6 +10,8 @@ from typing import Any, Final
 _ANY_SPACE: Final = re.compile(rb"\s")
 #: A string, or white space outside of one.
 _SPACE: Final = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|\s+', re.S)
+#: A string that stands for itself, as nearly all do: `json` takes three times as long for it.
+_PLAIN: Final = re.compile(rb'"[ !#-\[\]-~]*"')
 #: An integer in a text, with a sign or a fraction, or in hexadecimal digits.
 _INTEGER: Final = re.compile(r"\s*([+-]?\d{1,40})\s*", re.ASCII)
 _HEXADECIMAL: Final = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
@@ -29,6 +31,8 @@ def text(raw: bytes | None) -> str | None:
         return None
     if raw[:1] not in b'"{[':
         return raw.decode()
+    if _PLAIN.fullmatch(raw):
+        return raw[1:-1].decode()
     try:
         value = json.loads(raw)
         return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
