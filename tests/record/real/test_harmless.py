@@ -23,7 +23,12 @@ def said(errors: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "source"), [([], "steps are calls of the model"), (["trains"], "steps are updates by the optimizer")]
+    ("arguments", "source"),
+    [
+        ([], "steps are calls of the model"),
+        (["trains"], "steps are updates by the optimizer"),
+        (["trains", "function"], "steps are updates by the optimizer"),
+    ],
 )
 def test_compiled_programs_do_the_same_as_alone(arguments: list[str], source: str, tmp_path: Path) -> None:
     alone = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,10 @@ def _see_updates(optimizer: Any, recorder: Recorder) -> None:
     Each class of optimizers is prepared by `profile_hook_step` when the first of it is made, which also shows that the
     program trains. An update within another one of the same optimizer, as of a class above, is a part of that.
     """
+    import torch
+
     prepare = optimizer.profile_hook_step
+    is_compiling = torch.compiler.is_compiling
     going_on: set[int] = set()
     updated = recorder.pace.updated
 
@@ -47,6 +51,10 @@ def _see_updates(optimizer: Any, recorder: Recorder) -> None:
         update: Callable[..., Any] = prepare(func)
 
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            # What the compiler makes of this is a call of the function. It is no `stand_in`: where that is a method,
+            # and what it does breaks the graph, the compiler calls the function without its instance.
+            if is_compiling():
+                return update(*args, **kwargs)
             one = id(args[0]) if args else 0
             if one in going_on:
                 return update(*args, **kwargs)
@@ -58,7 +66,8 @@ def _see_updates(optimizer: Any, recorder: Recorder) -> None:
             updated(one)
             return result
 
-        return stand_in(update, wrapper)
+        never_compile(wrapper)
+        return functools.update_wrapper(wrapper, update)
 
     if _is_in_use(optimizer):
         # The program trains already: classes that are prepared stay as they are, and their updates are told by torch.
