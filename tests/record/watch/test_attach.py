@@ -115,6 +115,25 @@ def test_all_ranks_of_a_job_are_recorded_at_once(
         assert "no job whose ranks meet at port 29512 can be asked" in capsys.readouterr().err
 
 
+def test_jobs_that_one_process_started_are_not_recorded_as_one(
+    control: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launch = (
+        f"import subprocess\nstart = lambda: subprocess.Popen({[*WAIT, sys.executable, 'loop.py']})\n"
+        "for one in [start(), start()]: one.wait()\n"
+    )
+    (tmp_path / "loop.py").write_text(LOOP + "train()\n")
+    with running(tmp_path, launch) as shell:
+        awaited(control, 2)
+        first, second = askable(control)
+        assert run(["attach", str(shell.pid), "-o", "a"]) == 2
+        said = capsys.readouterr().err
+        assert f"several jobs run below process {shell.pid}" in said
+        assert f"give a process: {first.pid} (loop.py), {second.pid} (loop.py)" in said
+        assert run(["attach", str(second.pid), "-o", "b", "--no-report"]) == 0
+        assert len(Recorded(0, "", "", tmp_path / "b").files) == 1
+
+
 def test_a_shell_is_prepared(
     control: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

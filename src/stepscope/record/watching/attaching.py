@@ -63,13 +63,18 @@ def processes_of(control: Path, pid: int | None, port: int | None, timeout_s: fl
             raise UserError(message, hint="ask again when its loop runs")
     if not found:
         raise refusal(pid)
+    if len({one.job for one in found}) > 1:
+        # Below a shell or the first process of a machine: ranks of one would count as those of another.
+        raise UserError(said("several jobs run below process {pid}", pid=pid), hint=_known(found))
     return found
 
 
 def _known(there: Sequence[AskableProcess]) -> str:
     if not there:
         return said("start one with stepscope record --wait, or prepare its shell with stepscope attach --prepare")
-    return said("give a process: {listed}", listed=", ".join(f"{one.pid} ({one.program[:40]})" for one in there[:4]))
+    # One of each job is enough.
+    of_jobs = list({one.job: one for one in reversed(there)}.values())[::-1]
+    return said("give a process: {listed}", listed=", ".join(f"{one.pid} ({one.program[:40]})" for one in of_jobs[:4]))
 
 
 def ask(processes: Sequence[AskableProcess], control: Path, folder: Path, steps: int, options: dict[str, Any]) -> None:
