@@ -40,15 +40,18 @@ def loader(trace: PlantedTrace, size: float = 1.0) -> Truth:
 
 
 def garbage(trace: PlantedTrace, size: float = 1.0) -> Truth:
-    """The host pauses in one step of four, within what it does, for a third of a step."""
+    """The host pauses in one step of four, within what it does but in no call of the runtime, for a third of a step."""
     chosen = range(1, len(trace.steps), 4)
     if len(trace.steps) < 4:
         raise NotThereError
     length = int(size * mean_step(trace) / 3)
-    inserts = []
+    inserts, calls = [], trace.host(is_runtime)
     for i in chosen:
         first, last = trace.host_step(i)
-        inserts.append(((first + last) // 2, length))
+        moment = (first + last) // 2
+        while inside := [one["ts"] + one["dur"] for one in calls if one["ts"] <= moment < one["ts"] + one["dur"]]:
+            moment = max(inside)
+        inserts.append((moment, length))
     _delay(trace, inserts)
     words = ("host dispatch", "unknown", "launch latency", "data wait")
     return Truth(length * len(inserts), len(trace.steps), ("idle",), (words,), slow=len(inserts))

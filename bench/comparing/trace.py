@@ -143,13 +143,10 @@ class PlantedTrace:
         self.steps = [(on_devices(start), on_devices(end)) for start, end in self.steps]
 
     def quiet(self, first: int, last: int) -> int:
-        """The middle of the longest stretch in which the thread that launches is in no operator and no call."""
-        thread = self.main_thread()
-        track = thread["pid"], thread["tid"]
+        """The middle of the longest stretch in which no thread is in an operator or a call, which would be longer."""
         wanted = ("cpu_op", "operator", "cuda_runtime", "runtime")
-        mine = self.host(lambda one: category(one) in wanted and (one["pid"], one["tid"]) == track)
         ends, best = first, (0, (first + last) // 2)
-        for one in mine:
+        for one in self.host(lambda one: category(one) in wanted):
             if one["ts"] + one["dur"] < first or one["ts"] > last:
                 continue
             best = max(best, (one["ts"] - ends, (one["ts"] + ends) // 2))
@@ -247,10 +244,10 @@ class PlantedTrace:
         return event
 
     def remove(self, events: Sequence[Event]) -> None:
-        """Drop device activities with their launches and what ties them."""
+        """Drop device activities with what ties them and their launches, but for those of a graph that has others."""
         launches = self.launches()
         gone = {id(one) for one in events}
-        keys = {correlation(one) for one in events}
+        keys = {correlation(one) for one in events} - {correlation(one) for one in self.work() if id(one) not in gone}
         gone |= {id(launches[key]) for key in keys if key in launches}
         ties = {str(key) for key in keys}
         self.timeline.events = [
