@@ -26,12 +26,13 @@ from stepscope.web.tiles.saved import FOLDER
 
 _DEVICES = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && !stepscopeTimeline.store.hurries"
 _READY = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && stepscopeTimeline.store.pending === 0"
-#: Moves the window a little with each image, and says how long images took and what drawing took of it, ms.
+#: Moves a window of this share of the recording a little with each image, and says how long images took and what
+#: drawing took of it, ms. The whole can't be moved: half of it goes from one end to the middle and back.
 _PAN = """
 new Promise((done) => {
-  const board = stepscopeTimeline, gaps = [], paints = [];
-  board.view.zoom(0.05);
-  let last = performance.now(), way = 0.01;
+  const board = stepscopeTimeline, gaps = [], paints = [], [first, end] = board.view.whole();
+  board.view.set(first + SHARE * (end - first) / 2, first + 1.5 * SHARE * (end - first));
+  let last = performance.now(), way = SHARE < 0.5 ? 0.01 : 0.006;
   const image = (now) => {
     gaps.push(now - last), paints.push(board.stats.paint);
     last = now;
@@ -103,7 +104,9 @@ def _in_browser(address: str) -> dict[str, str]:
         whole: float = page.run("performance.now()")
         page.eventually("(stepscopeTimeline.redraw(), stepscopeTimeline.view.width > 0)")
         moved: dict[str, Any]
-        moved, processor = image_times.measured(running, page, _PAN)
+        moved, processor = image_times.measured(running, page, _PAN.replace("SHARE", "0.05"))
+        page.eventually(_READY, 600)
+        half, of_half = image_times.measured(running, page, _PAN.replace("SHARE", "0.5"))
         heap = page.run("performance.memory.usedJSHeapSize")
     gaps, paints = moved["gaps"], moved["paints"]
     return {
@@ -111,9 +114,13 @@ def _in_browser(address: str) -> dict[str, str]:
         "until it is whole, with time by cause and all threads": f"{whole / 1000:.2f} s",
         "the same with the start of the page in the browser": f"{first:.2f} s",
         "rectangles that an image draws": f"{moved['drawn']:,}",
-        "images while the window moves, median and p95": quantiles(gaps),
+        "images while a twentieth of the recording moves, median and p95": quantiles(gaps),
         "of which drawing, median and p95": quantiles(paints),
         "processor time of the page's thread for an image, median and p95": quantiles(processor),
+        "rectangles of an image of half of the recording": f"{half['drawn']:,}",
+        "such images while it moves, median and p95": quantiles(half["gaps"]),
+        "of which drawing": quantiles(half["paints"]),
+        "processor time of the page's thread for such an image": quantiles(of_half),
         "memory of the page's script": f"{heap / 1e6:.0f} MB",
     }
 

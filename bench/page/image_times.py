@@ -17,6 +17,8 @@ def measured(running: Any, page: Any, script: str) -> tuple[Any, list[float]]:
         script: A JavaScript expression, awaited.
     """
     config = {"includedCategories": ["cc"], "excludedCategories": ["*"]}
+    # Of an earlier one nothing is counted again.
+    running.events[:] = [event for event in running.events if not str(event.get("method")).startswith("Tracing.")]
     running.send("Tracing.start", traceConfig=config, transferMode="ReportEvents")
     value = page.run(script)
     running.send("Tracing.end")
