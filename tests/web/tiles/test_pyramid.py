@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.web.tiles.entries import TrackEntries, TrackEvents
+from stepscope.web.tiles.entries import TrackEntries, TrackEvents, lane_edges
 from stepscope.web.tiles.lanes import fitted_lanes, nested_lanes
 from stepscope.web.tiles.pyramid import Pyramid
 from stepscope.web.tiles.saved import FOLDER, Saved
@@ -150,3 +150,12 @@ def test_a_folder_that_does_not_exist_keeps_nothing(tmp_path: Path) -> None:
     saved.save({"values": np.arange(3)}, "key")
     assert saved.load("key") is None
     assert Saved(None).load("key") is None
+
+
+@pytest.mark.parametrize(
+    ("lane", "lanes", "edges"), [([], 1, [0, 0]), ([0, 0, 2], 3, [0, 2, 2, 3]), ([65_535], 65_536, [0, 0, 1])]
+)
+def test_where_lanes_start(lane: list[int], lanes: int, edges: list[int]) -> None:
+    """The last lane that the type has is found as well."""
+    found = lane_edges(np.array(lane, np.uint16), lanes).tolist()
+    assert (found if lanes < 4 else [found[0], *found[-2:]]) == edges

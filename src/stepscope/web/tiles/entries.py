@@ -25,6 +25,14 @@ class _Columns:
         return sum(getattr(self, one.name).nbytes for one in fields(self))  # type: ignore[arg-type]
 
 
+def lane_edges(lane: NDArray[Any], lanes: int) -> NDArray[np.intp]:
+    """Where each lane starts among ascending ones, and where the last one ends.
+
+    They are searched for in the type that they have: those of another one would have all lanes converted first.
+    """
+    return np.append(np.searchsorted(lane, np.arange(lanes, dtype=lane.dtype)), lane.size)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrackEvents(_Columns):
     """The n events of a track, by lane and then by start.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.intervals import Times
-from stepscope.web.tiles.entries import TrackEntries, TrackEvents
+from stepscope.web.tiles.entries import TrackEntries, TrackEvents, lane_edges
 
 #: Levels are kept that have at most this share of the entries of the next finer one that is kept.
 _SHARE: Final = 0.25
@@ -40,7 +40,7 @@ class _Level:
 
     @classmethod
     def of(cls, level: int, entries: TrackEntries, rows: TrackEntries | TrackEvents, lanes: int) -> _Level:
-        edges = np.searchsorted(entries.lane, np.arange(lanes + 1))
+        edges = lane_edges(entries.lane, lanes)
         reach = entries.end
         falls = reach[1:] < reach[:-1]
         falls &= entries.lane[1:] == entries.lane[:-1]

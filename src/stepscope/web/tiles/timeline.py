@@ -18,6 +18,7 @@ from stepscope.model.trace import Trace
 from stepscope.reports.text import visible
 from stepscope.web.tiles import encode, listing
 from stepscope.web.tiles.clock import Axis, axis_of, extent_of
+from stepscope.web.tiles.entries import lane_edges
 from stepscope.web.tiles.kept import Kept
 from stepscope.web.tiles.lines import CounterLine, line_of
 from stepscope.web.tiles.names import ShortNames
@@ -254,8 +255,7 @@ class Timeline:
     def place(self, index: int, event: int, ts: int) -> Drawn | None:
         """Where an event is, given its track and its start on the common axis; None if it is not there."""
         events = self.pyramid(index).events
-        edges = np.searchsorted(events.lane, np.arange(events.lanes + 1)).tolist()
-        for lane, (since, end) in enumerate(pairwise(edges)):
+        for lane, (since, end) in enumerate(pairwise(lane_edges(events.lane, events.lanes).tolist())):
             at = since + int(np.searchsorted(events.ts[since:end], ts))
             while at < end and events.ts[at] == ts:
                 if events.id[at] == event:
