@@ -29,9 +29,9 @@ const KINDS: ReadonlySet<string> = new Set([
 /** What tells rows of the memory tables apart. */
 const MOMENT = ["device", "ts", "peak_ts", "seq", "stack"];
 
-let timeline = false;
-/** Say whether there is a timeline to lead to. */
-export const leadToTimeline = (there: boolean): void => void (timeline = there);
+let [timeline, steps] = [false, false];
+/** Say whether there is a timeline to lead to, and whether steps have a place in it: those of a snapshot may have no time. */
+export const leadToTimeline = (there: boolean, timed: boolean): void => void ([timeline, steps] = [there, timed]);
 
 /** The place of a row; null if it has none. */
 export function rowPlace(columns: readonly Column[], row: readonly Value[], { table, rank, within }: PlaceOptions): RowPlace | null {
@@ -53,7 +53,7 @@ export function rowPlace(columns: readonly Column[], row: readonly Value[], { ta
   if (typeof name === "string" && !offline && !KINDS.has(table)) {
     return to(t("The longest in the timeline"), { longest: name, table, step: step ?? undefined, dur: number("max_ns") ?? undefined, ...(within ? { in: within.join() } : {}) });
   }
-  if (step !== null) return to(t("Its step in the timeline"), { step });
+  if (step !== null) return !steps ? null : to(t("Its step in the timeline"), { step });
   return columns.some((column) => column.name === "rank" || column.name === "ranks") && RANKED.has(table) ? to(t("Its rank in the timeline"), {}) : null;
 }
 

@@ -10,6 +10,7 @@ import { Timeline } from "../timeline/Timeline";
 import { unchosen } from "./choices";
 import { Frame } from "./Frame";
 import { NoneYet, Picker } from "./Picker";
+import { has } from "../components/TablePanel";
 import { href, place } from "./router";
 import { t, woven } from "../language/t";
 
@@ -32,7 +33,7 @@ export function Shell() {
 }
 
 function Opened({ report }: { report: Report }) {
-  leadToTimeline(report.source.some((one) => one.events > 0));
+  leadToTimeline(report.source.some((one) => one.events > 0), has(report, "step_budget", "phases", "memory_steps"));
   return <Frame report={report} title={report.page.title} version={report.version} groups={GROUPS} pages={PAGES.filter((page) => page.available(report))} />;
 }
 
