@@ -59,6 +59,12 @@ def test_the_report_without_rows(client: TestClient, expected: Any) -> None:
     counts = {name: table["count"] for name, table in found["tables"].items()}
     assert counts == {name: len(table["rows"]) for name, table in expected["tables"].items()}
     assert not any("rows" in table for table in found["tables"].values())
+    # What each rule decided by is beside its findings, with the reason.
+    assert set(found["thresholds"]) == {one["code"] for one in expected["findings"]}
+    limits = {name for one in expected["findings"] for name in one["evidence"]["numbers"]}
+    for code, thresholds in found["thresholds"].items():
+        assert all(one["why"] and one["unit"] for one in thresholds.values()), code
+        assert limits & set(thresholds), code
     kinds = {block["kind"] for section in found["page"]["sections"] for block in section["blocks"]}
     assert kinds == {"grid", "bars", "line", "item"}
 

@@ -2,9 +2,9 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { offline } from "../data/client";
 import { href } from "../shell/router";
-import type { EvidenceRow, Finding, ItemBlock, Report } from "../data/types";
+import type { EvidenceRow, Finding, ItemBlock, Report, Thresholds } from "../data/types";
 import { getPlaces, placeWords, type FindingPlace } from "../timeline/places";
-import { duration, quantity, visible } from "./format";
+import { duration, percent, quantity, visible } from "./format";
 import { memoryPlace } from "./memoryPlace";
 import { has } from "./TablePanel";
 import { coded } from "./Words";
@@ -52,13 +52,13 @@ export function FindingCard({ item, report, open }: { item: ItemBlock; report: R
       {finding && finding.cost_ns && !offline && has(report, "critical_path") ? (
         <p><a href={href("whatif", { rank: finding.evidence.ranks[0], findings: finding.code })}>{t("What the step would be without it")}</a></p>
       ) : null}
-      {finding ? <EvidenceLinks finding={finding} number={report.findings.indexOf(finding)} /> : null}
+      {finding ? <EvidenceLinks finding={finding} number={report.findings.indexOf(finding)} thresholds={report.thresholds?.[finding.code] ?? {}} /> : null}
     </details>
   );
 }
 
 /** Where to see it: places in the timeline, rows of tables, and the numbers it rests on. */
-function EvidenceLinks({ finding, number }: { finding: Finding; number: number }) {
+function EvidenceLinks({ finding, number, thresholds }: { finding: Finding; number: number; thresholds: Thresholds }) {
   const known = useSignal<readonly FindingPlace[]>([]);
   useEffect(() => void getPlaces().then((places) => (known.value = places.filter((place) => place.finding === number)), () => undefined), [number]);
   const { ranks, ranges, events, rows, numbers } = finding.evidence;
@@ -93,7 +93,8 @@ function EvidenceLinks({ finding, number }: { finding: Finding; number: number }
               {figures.map(([name, value]) => (
                 <tr>
                   <th scope="row">{name}</th>
-                  <td class="n">{typeof value === "number" ? (name.endsWith("_ns") ? duration(value) : quantity(value, "")) : visible(value)}</td>
+                  <td class="n">{typeof value === "number" ? measured(name, value, thresholds[name]?.unit) : visible(value)}</td>
+                  <td class="aside">{thresholds[name]?.why}</td>
                 </tr>
               ))}
             </tbody>
@@ -102,6 +103,13 @@ function EvidenceLinks({ finding, number }: { finding: Finding; number: number }
       ) : null}
     </div>
   );
+}
+
+/** A number in its unit: that of a threshold, else what its name ends in. */
+function measured(name: string, value: number, unit = ""): string {
+  if (unit === "share" || name.endsWith("share")) return percent(value);
+  if (unit === "ns" || name.endsWith("_ns")) return duration(value);
+  return quantity(value, unit || (name.endsWith("bytes") ? "bytes" : ""));
 }
 
 /** What tells a row from others of its table; empty where there is one. */

@@ -146,8 +146,13 @@ export interface Report {
   };
   tables: Record<string, TableHead>;
   findings: Finding[];
+  /** By rule that found something; older kept reports have none. */
+  thresholds?: Record<string, Thresholds>;
   guide: { turns: { at: string; to: string; why: string }[]; end: string; code: string };
 }
+
+/** What a rule decided by: unit and reason, by name. */
+export type Thresholds = Record<string, { unit: string; why: string }>;
 
 /** A place of the guide. */
 export interface GuidePlace {

@@ -7,11 +7,13 @@ from typing import Any, Final
 
 from stepscope import __version__
 from stepscope.guide.walk import as_json, walk
+from stepscope.language import told
 from stepscope.model.kernel_names.short import short_name
 from stepscope.reports import json
 from stepscope.reports.blocks import Outline
 from stepscope.reports.contents import Contents
 from stepscope.reports.outline import outline
+from stepscope.rules.registry import all_rules
 
 #: Tables whose column `name` has names of kernels, which may fill half a screen, and characters of a long one.
 _OF_KERNELS: Final = frozenset({"kernels", "kernels_by_operator", "occupancy", "occupancy_grids", "queue_times"})
@@ -44,14 +46,16 @@ def head(report: Contents) -> dict[str, Any]:
     """The report without rows of tables.
 
     Beside what `docs/report.md` describes, it has `version`, `guide` (the way to the costliest finding), `page` (title,
-    facts, figures and sections, whose blocks name their `kind`, as every output shows them), and of each table its
-    description, number of rows, whether it was computed, and what was missing.
+    facts, figures and sections, whose blocks name their `kind`, as every output shows them), `thresholds` (by rule that
+    found something, what it decided by), and of each table its description, number of rows, whether it was computed,
+    and what was missing.
     """
     shown = outline(replace(report, all_findings=True), _TOP)
     return {
         **json.head_values(report),
         "version": __version__,
         "page": page_of(shown),
+        "thresholds": {one.code: thresholds_of(one.code) for one in report.findings},
         "guide": as_json(walk(report.rows("step_budget"), report.rows("idle_causes"), report.findings)),
         "tables": {
             name: {key: value for key, value in json.about_table(report, name, table).items() if key != "columns"}
@@ -60,6 +64,12 @@ def head(report: Contents) -> dict[str, Any]:
         },
         **json.conclusions(report),
     }
+
+
+def thresholds_of(code: str) -> dict[str, dict[str, str]]:
+    """Units of the thresholds of a rule and where they come from, by their names."""
+    known = all_rules().get(code)
+    return {one.name: {"unit": one.unit, "why": told(one.why)} for one in known.rule.thresholds} if known else {}
 
 
 def page_of(shown: Outline) -> dict[str, Any]:
