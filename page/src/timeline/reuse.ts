@@ -3,8 +3,10 @@
 import { fit } from "./canvas";
 import type { View } from "./view";
 
-/** After so long everything is drawn anew, so that names stand where they are read, ms. */
+/** After so long everything is drawn anew, so that names stand where they are read, ms; later where that takes long. */
 const REFRESH = 400;
+/** Drawing anew takes at most a part of so many of the time. */
+const SELDOM = 80;
 /** A move of more than this share of the width is drawn anew. */
 const FAR = 0.5;
 
@@ -19,6 +21,8 @@ export class Reused {
   private from = 0;
   private perPixel = 0;
   private drawn = 0;
+  /** How long it took to draw everything, ms. */
+  private took = 0;
   /** Whether the image is as it would be if the window had not moved. */
   private still = false;
   private settle = 0;
@@ -41,9 +45,10 @@ export class Reused {
     const same = key.length === this.key.length && key.every((one, i) => one === this.key[i]) && Math.abs(view.perPixel / this.perPixel - 1) < 1e-9;
     const now = performance.now();
     clearTimeout(this.settle);
-    if (!same || Math.abs(by) > FAR * width || (moved && now - this.drawn > REFRESH)) {
+    if (!same || Math.abs(by) > FAR * width || (moved && now - this.drawn > Math.max(REFRESH, SELDOM * this.took))) {
       [this.key, this.from, this.perPixel, this.drawn, this.still] = [key, view.from, view.perPixel, now, true];
       this.part(ratio, [0, width], height, view, paint);
+      this.took = performance.now() - now;
     } else if (moved) {
       this.still = false;
       if (shift) this.move(ratio, shift, height, view, paint);

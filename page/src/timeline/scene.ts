@@ -75,8 +75,9 @@ export class Scene {
   paint(ctx: CanvasRenderingContext2D, rows: readonly Row[], view: View, palette: Palette, overlay: Overlay, scroll: number, height: number, extent: [number, number]): void {
     const pens = (on: CanvasRenderingContext2D, part: Part, at: View): Pen => ({ ctx: on, view: at, palette, search: overlay.search, path: overlay.path, drawn: 0, part });
     const shown = rows.filter((row) => row.y + row.height >= scroll && row.y <= scroll + height);
-    const tile = 2 ** (view.level + this.bits);
-    const key = [rows, scroll, height, view.width, devicePixelRatio, palette, overlay.search, overlay.path, this.store.version, Math.floor(view.from / tile), Math.floor(view.to / tile)];
+    // Tiles that come into view are drawn with the strip that does, but a counter is drawn to the scale of all in view.
+    const scales = shown.flatMap((row) => (row.track?.form === "line" ? scaleOf(this.there(row, view, extent)) : []));
+    const key = [rows, scroll, height, view.width, devicePixelRatio, palette, overlay.search, overlay.path, this.store.version, view.level, ...scales];
     this.before.image(ctx, view, height, key, (on, part, at) => {
       const pen = pens(on, part, at);
       prepared(on, scroll, () => {
@@ -134,6 +135,10 @@ export class Scene {
     ctx.restore();
   }
 
+  private there(row: Row, view: View, extent: [number, number]): Tile[] {
+    return needed(row, view, this.bits, ...extent).flatMap((one) => this.store.get(one.track, one.level, one.tile) ?? []);
+  }
+
   private sides(view: View, tile: Tile): [number, number] {
     const left = view.x(tile.lo);
     const right = view.x(tile.lo + 2 ** (tile.level + this.bits));
@@ -156,7 +161,7 @@ export class Scene {
     ctx.fillStyle = palette.soft;
     for (const row of rows) {
       if (row.track?.form !== "line") continue;
-      const [low, high] = scaleOf(needed(row, view, this.bits, ...extent).flatMap((one) => this.store.get(one.track, one.level, one.tile) ?? []));
+      const [low, high] = scaleOf(this.there(row, view, extent));
       if (high > low) ctx.fillText(quantity(high, row.track.source === "memory" ? "bytes" : ""), 4, row.y + 9);
     }
   }
