@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Times = NDArray[np.int64]
+_Whole = TypeVar("_Whole", bound=np.integer)
 
 _NONE: Times = np.zeros(0, np.int64)
 _NONE.flags.writeable = False
@@ -126,7 +128,7 @@ class Intervals:
         return past
 
 
-def distinct(values: Times) -> Times:
+def distinct(values: NDArray[_Whole]) -> NDArray[_Whole]:
     """Sorted unique values; sorts, where `np.unique` would build a slow hash table of many distinct values."""
     ordered = np.sort(values)
     return ordered.compress(np.append(True, ordered[1:] != ordered[:-1])) if ordered.size else ordered

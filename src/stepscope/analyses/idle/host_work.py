@@ -19,7 +19,7 @@ from stepscope.analyses.shared.host_waits import synchronising_names
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.copies import Copies
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals
+from stepscope.model.intervals import Intervals, distinct
 from stepscope.model.runtime_names import SCALAR_READ
 from stepscope.model.trace import Trace
 
@@ -124,8 +124,8 @@ def first_operators(trace: Trace) -> Intervals:
     size takes a new kernel. Ask for it with `Trace.once`.
     """
     spans, work = Spans(trace), DeviceWork.of(trace)
-    launches = spans.rows(np.unique(work.launch[work.are("compute") & work.launched]))
-    around = np.unique(spans.around[launches])
+    launches = spans.rows(distinct(work.launch[work.are("compute") & work.launched]))
+    around = distinct(spans.around[launches])
     ops = around[(around >= 0) & spans.of("op")[around]]
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
     marks = _code_loading(spans)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.callers import Callers, callers
 from stepscope.analyses.shared.grouping import texts
 from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import distinct
 from stepscope.model.trace import Trace
 
 _RECORDED_SQL = """
@@ -72,7 +73,7 @@ def _from_text(trace: Trace, rows: dict[str, NDArray[Any]], events: NDArray[np.i
 
 def _from_calls(trace: Trace, around: Callers, events: NDArray[np.int64]) -> Stacks:
     innermost = around.nearest_frame(events)
-    frames, outer = _frames_above(around, np.unique(innermost[innermost >= 0]))
+    frames, outer = _frames_above(around, distinct(innermost[innermost >= 0]))
     # A stack is recognised by the stack around it and its own name; outer calls come first, so that theirs is known.
     order = np.argsort(around.depth[frames], kind="stable")
     edges = np.flatnonzero(np.diff(around.depth[frames[order]])) + 1
@@ -103,7 +104,7 @@ def _frames_above(around: Callers, frames: NDArray[np.int64]) -> tuple[NDArray[n
     found, outer = [frames], [around.nearest_frame(frames)]
     while True:
         above = outer[-1]
-        new = np.unique(above[(above >= 0)])
+        new = distinct(above[(above >= 0)])
         new = new[~seen[new]]
         if not new.size:
             return np.concatenate(found), np.concatenate(outer)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope.model.coding import known_code
 from stepscope.model.events.columns import Ids, Rows
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.lookup import match
 from stepscope.model.trace import Trace
 
 #: Directions of copies and kinds of memory, as positions in `Copies`; the last stands for any other.
@@ -78,7 +79,7 @@ class Copies:
 def _copies(trace: Trace) -> Copies:
     rows, work = trace.columns(_COPIES_SQL), DeviceWork.of(trace)
     # A damaged store may have copies without their activity.
-    known = np.isin(rows["event"], work.event)
+    known = match(work.event, rows["event"]) >= 0
     rows = {name: column[known] for name, column in rows.items()}
     at = work.rows(trace, rows.pop("event")) if known.any() else rows.pop("event").astype(np.int64)
     return Copies(at=at, **rows)

@@ -10,6 +10,7 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.copies import DIRECTIONS, Copies
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.intervals import distinct
 from stepscope.signals.host.synchronisation import SCALAR, calls
 from stepscope.signals.host.waiting import ONE_NUMBER
 from stepscope.signals.shared.host_cost import outermost
@@ -39,10 +40,10 @@ def number_reads(s: Signals) -> Reads:
     small = (copies.direction == DIRECTIONS.index("DtoH")) & (copies.bytes >= 0) & (copies.bytes <= ONE_NUMBER)
     numbers = copies.at[small]
     around = spans.around[spans.rows(s(calls).of(SCALAR).events)]
-    around = np.unique(around[around >= 0])
+    around = distinct(around[around >= 0])
     around = around[spans.category[around] == CATEGORIES.index("op")]
     operators = outermost(s.trace, spans.id[around].astype(np.int64), work.event[numbers])
-    operators = np.unique(operators[operators >= 0])
+    operators = distinct(operators[operators >= 0])
     rows = spans.rows(operators)
     starts, ends = spans.ts[rows], spans.ts[rows] + np.maximum(spans.dur[rows], 0)
     inside = np.zeros(numbers.size, np.bool_)

@@ -84,7 +84,7 @@ def read_threads(trace: Trace, selection: GraphSteps, led: Collection[int] = ())
     at = np.flatnonzero(chosen & (spans.ts >= selection.starts[0]) & (spans.ts < selection.ends[-1]))
     track, ts = spans.track[at], spans.ts[at]
     work = _innermost(*_in_order(track, ts, ts + spans.dur[at]))
-    marks = np.unique(np.concatenate((selection.starts, selection.ends)))
+    marks = distinct(np.concatenate((selection.starts, selection.ends)))
     woven = _taking_turns({track: busy for track, busy in work.items() if track not in led}, main)
     starts, ends = work.get(main, (marks[:0], marks[:0]))
     turns = {track: work[track] for track in woven if track in work}

@@ -17,7 +17,7 @@ from stepscope.analyses.stepgraph.changing.purposes import Purposes
 from stepscope.analyses.stepgraph.lateness import MOST, Lateness, lateness
 from stepscope.analyses.stepgraph.replay import Timing
 from stepscope.model.events.change import Change, Events, Scaled
-from stepscope.model.intervals import Intervals, Times
+from stepscope.model.intervals import Intervals, Times, distinct
 from stepscope.native.replaying import Arrivals
 
 Factors = Sequence[tuple[Intervals, float]]
@@ -115,7 +115,7 @@ class Effects:
             return known
         at = np.minimum(np.searchsorted(known, events), known.size - 1)
         found = self.by_event[at[known[at] == events]]
-        activities: NDArray[np.int64] = np.unique(found)
+        activities: NDArray[np.int64] = distinct(found)
         return activities
 
     def _scale_device(self, part: Scaled, lag: Times, took: Times, waited: Times, alone: NDArray[np.bool_]) -> None:
@@ -190,7 +190,7 @@ def scaled(starts: Times, ends: Times, factors: Factors) -> Times:
         return length
     lo, hi = int(starts.min()), int(ends.max())
     factors = [(covered.clip(lo, hi), factor) for covered, factor in factors]
-    cuts = np.unique(np.concatenate([edge for covered, _ in factors for edge in (covered.starts, covered.ends)]))
+    cuts = distinct(np.concatenate([edge for covered, _ in factors for edge in (covered.starts, covered.ends)]))
     if cuts.size < 2:
         return length
     weight: NDArray[np.float64] = np.ones(cuts.size - 1)

@@ -9,7 +9,7 @@ from stepscope.analyses.stepgraph.changing.effects import Effects
 from stepscope.analyses.stepgraph.changing.overlap import NEVER
 from stepscope.analyses.stepgraph.replay import Timing
 from stepscope.model.events.change import Change
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Times, distinct
 
 
 def removed_ns(effects: Effects, change: Change, timing: Timing) -> int:
@@ -38,6 +38,6 @@ def _held_back(effects: Effects, freed: NDArray[np.bool_]) -> Times:
     otherwise = np.full(nodes.end.size, np.iinfo(np.int64).min)
     np.maximum.at(otherwise, effects.edge_node[~freed], admitted[~freed])
     held = np.zeros(nodes.end.size, np.int64)
-    those = np.unique(effects.edge_node[freed])
+    those = distinct(effects.edge_node[freed])
     held[those] = np.maximum(nodes.start[those] - np.maximum(otherwise[those], nodes.end[0]), 0)
     return held
