@@ -143,6 +143,11 @@ def test_words_for_kernels() -> None:
     assert kernels_words([row("a", 100, 0, (1, 0)), row("b", 5, 5)], LAUNCHES).startswith("a: gone")
 
 
+def test_a_kernel_that_another_operator_launches_keeps_its_name() -> None:
+    moved = [row("sgemm", 900, 0, (4, 0)), {**row("sgemm", 0, 1440, (0, 2)), "operator": "(no operator)"}]
+    assert kernels_words(moved, LAUNCHES) == "gemm: 4 → 2 launches, each × 3.20 (sgemm)"
+
+
 def test_kernels_of_other_names_are_said_by_class() -> None:
     gone = [row(f"sm90_{i}", 100, 0, (1, 0)) for i in range(4)]
     come = [row(f"aclnn_{i}", 0, 300, (0, 1)) for i in range(4)]

@@ -98,6 +98,9 @@ def changed_words(group: RowGroup, name: Callable[[Row], str], calls: str = CALL
     base_count, new_count = group.total("base_count"), group.total("new_count")
     gone = [row for row in group.rows if row["base_count"] and not row["new_count"]]
     come = [row for row in group.rows if row["new_count"] and not row["base_count"]]
+    # What other operators call than before has not changed its name.
+    moved = {*map(name, gone)} & {*map(name, come)}
+    gone, come = ([row for row in rows if name(row) not in moved] for rows in (gone, come))
     swapped = sum(row["base_ns"] for row in gone), sum(row["new_ns"] for row in come)
     if min(swapped) > _MOST * max(base_ns, new_ns) / 2:
         counts = "" if _alike(base_count, new_count) else _from_to(base_count, new_count, calls)

@@ -140,12 +140,13 @@ def _words(group: RowGroup, calls: str) -> str:
     label = group.name
     is_class = all(label == _class(row) for row in group.rows)
     where = names_words(group, _operator if any(_operator(row) != NO_OPERATOR for row in group.rows) else _kernel)
+    where = "" if where == NO_OPERATOR else where
     words = changed_words(RowGroup(short(label), group.rows), _kernel, calls)
     if is_class and " → " in words and not words.startswith(short(label)):
         return said("{name}: {change}", name=label, change=words)
     if is_class:
         kernels = names_words(group, _kernel)
-        where = f"{where}: {kernels}" if where != kernels else kernels
+        where = f"{where}: {kernels}" if where not in ("", kernels) else kernels
     if not where or where == label or where in words:
         return words
     return said("{change} ({where})", change=words, where=where)
