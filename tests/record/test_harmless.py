@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,11 +57,13 @@ sys.exit(5)
 """
 
 
-def started(folder: Path, code: str, **how: object) -> tuple[subprocess.Popen[str], int]:
+def started(
+    folder: Path, code: str, disposition: Any = signal.SIG_DFL, **how: object
+) -> tuple[subprocess.Popen[str], int]:
     """The launcher of a program that has said that it is ready, and the program's process."""
     (folder / "program.py").write_text(code)
-    # Below `nohup`, or in the background of a script, some would be ignored by all.
-    before = {one: signal.signal(one, signal.SIG_DFL) for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)}
+    # Below `nohup`, or in the background of a script, some are ignored by all.
+    before = {one: signal.signal(one, disposition) for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)}
     launcher: subprocess.Popen[str] = subprocess.Popen(
         [*LAUNCH, "--", sys.executable, "program.py"], cwd=folder, env=environment(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how,  # type: ignore[call-overload]
@@ -79,6 +82,29 @@ def test_a_signal_to_the_launcher_alone_reaches_the_program_once(name: str, tmp_
     launcher.send_signal(getattr(signal, name))
     output, _ = launcher.communicate(timeout=30)
     assert (output, launcher.returncode) == (f"{name}\n", 5)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is ignored is left alone elsewhere")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGHUP"])
+def test_a_signal_that_is_ignored_reaches_a_program_that_handles_it(name: str, tmp_path: Path) -> None:
+    """As in the background of a script, whose jobs ignore keys of the terminal unless they handle them."""
+    launcher, _ = started(tmp_path, HANDLES, signal.SIG_IGN)
+    launcher.send_signal(getattr(signal, name))
+    output, _ = launcher.communicate(timeout=30)
+    assert (output, launcher.returncode) == (f"{name}\n", 5)
+
+
+def test_what_is_ignored_stays_so(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys, time\n"
+        "print('ready', os.getpid(), flush=True)\ntime.sleep(1)\n"
+        "print(*[signal.getsignal(getattr(signal, name)).name for name in ('SIGHUP', 'SIGINT', 'SIGQUIT')])\n"
+    )
+    launcher, _ = started(tmp_path, code, signal.SIG_IGN)
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT"):
+        launcher.send_signal(getattr(signal, name))
+    output, _ = launcher.communicate(timeout=30)
+    assert (output, launcher.returncode) == ("SIG_IGN SIG_IGN SIG_IGN\n", 0)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"])

@@ -52,8 +52,12 @@ class SignalsToProgram:
         self._asking = asking
         names = [name for name in _FORWARDED if hasattr(signal, name)]
         numbers = {name: int(getattr(signal, name)) for name in names}
-        # What the launcher was started to ignore, as under nohup, the program ignores, too.
-        self._names = {number: name for name, number in numbers.items() if signal.getsignal(number) != signal.SIG_IGN}
+        # What the launcher was started to ignore, as under nohup or in the background of a script, the program is
+        # started to ignore as well. It may handle it all the same: so it is handed on, where the program's process can
+        # be made to ignore it before it becomes the program.
+        self._ignored = [number for number in numbers.values() if signal.getsignal(number) == signal.SIG_IGN]
+        left_alone = () if sys.platform == "linux" else self._ignored
+        self._names = {number: name for name, number in numbers.items() if number not in left_alone}
         self._waits = hasattr(signal, "sigtimedwait")
         self._mask: set[Any] = set()
         self._pending: list[int] = []
@@ -90,10 +94,12 @@ class SignalsToProgram:
         """
         if sys.platform != "linux":
             return None
-        kept, launcher = self._mask, os.getpid()
+        kept, ignored, launcher = self._mask, self._ignored, os.getpid()
         prctl = library_function("prctl")
 
         def prepare() -> None:
+            for number in ignored:
+                signal.signal(number, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_SETMASK, kept)
             if not tied:
                 return
