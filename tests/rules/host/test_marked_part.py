@@ -98,6 +98,8 @@ def told(facts: Facts) -> list[Finding]:
         ([("annotation", "download", 11, 48)], "download", "mmap=True"),
         ([("annotation", "environment", 11, 48)], "environment", "prepare()"),
         ([("python", "data.py(3): load_image", 11, 48)], "load_image", "pool.map"),
+        ([("python", "queue.py(154): get", 11, 48)], "waits there for another thread", "Process("),
+        ([("python", "lib/queue.py(154): get_size", 11, 48)], "get_size", "prepare()"),
     ],
 )
 def test_what_no_operator_does_is_named_with_what_fits_by_its_wording(
@@ -108,6 +110,15 @@ def test_what_no_operator_does_is_named_with_what_fits_by_its_wording(
     assert name in finding.summary
     assert any(word in action.after for action in finding.actions)
     assert finding.placed_as_ns == 50 * MS
+
+
+@pytest.mark.parametrize(("ms", "word"), [(26, "micro-batch"), (24, "prepare()")])
+def test_what_ranks_exchange_through_the_host_is_no_work_of_the_program(ms: int, word: str) -> None:
+    facts = between(("python", "autograd/graph.py(966): _engine_run_backward", 11, 48))
+    facts.host("annotation", "gloo:all_reduce", 12 * MS, ms * MS, thread="gloo")
+    (finding,) = told(facts)
+    assert ("In 52.0 % of it ranks exchange data" in finding.summary) == (ms > 25)
+    assert any(word in action.after for action in finding.actions)
 
 
 @pytest.mark.parametrize(("ms", "first"), [(40, "HST005"), (10, "HST015")])

@@ -14,7 +14,8 @@ complete steps, or in the whole recording without steps. The largest must come t
 no price: whether the host works in it or waits for a device is not recorded. Between operators, stretches of a
 millisecond and more count in which no thread is in one, waits for batches, compiling and ranges named as passes of the
 model taken off (`between_operators.between_operators`); they are named by the functions or ranges around them, and must
-come to `min_share` as well, and to `min_ns`.
+come to `min_share` as well, and to `min_ns`. Where gloo's collectives take half of them, or a function of Python's that
+waits for another thread or process is around them, that is said, and what shortens it.
 
 ## What to try
 Record the device and the calls of the operating system together with the ranges; then the part shows as work of the
@@ -36,7 +37,7 @@ from stepscope.rules.host.host_work import LESS, MARK, longest_of, where
 from stepscope.rules.host.unused_device import FETCHED, RECORD_LATER
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host.between_operators import between_operators
+from stepscope.signals.host.between_operators import BetweenOperators, between_operators
 from stepscope.signals.host.marked_parts import marked_parts
 from stepscope.signals.recording.recording import profiler
 from stepscope.signals.system.system import longest
@@ -63,6 +64,17 @@ _AHEAD: Final = Action(
     after="with ProcessPoolExecutor() as pool:\n    for inputs in pool.map(preprocess, paths):\n        model(inputs)",
     page="data-loading",
 )
+_ANOTHER: Final = Action(
+    "See what it waits for: have several threads or processes prepare that, or make it cheaper", page="data-loading",
+    before="Thread(target=fill, args=(queue,)).start()",
+    after="for _ in range(4):\n    Process(target=fill, args=(queue,)).start()   # or workers of a loader",
+)  # fmt: skip
+_EXCHANGE: Final = Action(
+    "Exchange gradients in fewer and larger buckets, and once per update", page="overlapping-communication",
+    before="DistributedDataParallel(model, bucket_cap_mb=1)",
+    after="DistributedDataParallel(model)   # buckets of 25 MiB\n"
+    "with model.no_sync():  # in all but the last micro-batch\n    loss.backward()",
+)  # fmt: skip
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -81,8 +93,12 @@ def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
     number = max(found.steps, 1)
     known = bool(doing.name or doing.parts)
     of = said("each step") if found.steps else said("the recording")
-    if not known:
-        actions: tuple[Action, ...] = (MARK["any"], *(() if found.steps else (RECORD_LATER,)))
+    if found.exchanges:
+        actions: tuple[Action, ...] = (_EXCHANGE,)
+    elif found.waits:
+        actions = (_ANOTHER,)
+    elif not known:
+        actions = (MARK["any"], *(() if found.steps else (RECORD_LATER,)))
     elif doing.prepares and not doing.fetches:
         actions = (_AHEAD,)
     elif found.steps:
@@ -93,22 +109,22 @@ def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="No operator of the model runs for much of the time",
         summary=said(
             "For {taken} of {of} ({share}) no operator runs: {stretches} of up to {longest}{where}.{waits}",
-            taken=duration(total // number),
-            of=of,
-            share=percent(total / found.length_ns),
+            taken=duration(total // number), of=of, share=percent(total / found.length_ns),
             stretches=plural(len(doing.found), "stretch", "stretches"),
-            longest=longest_of(doing),
-            where=where(doing),
-            waits=said(" It may wait there for a device: the recording names one.") if found.device else "",
+            longest=longest_of(doing), where=where(doing), waits=_waits(found),
         ),
-        actions=actions,
-        taken_ns=total // number,
-        placed_as_ns=total // number,
-        confidence=0.8 if known else 0.6,
-        ranges=longest(doing.found),
+        actions=actions, taken_ns=total // number, placed_as_ns=total // number, confidence=0.8 if known else 0.6,
+        ranges=longest(doing.found), key="between",
         numbers={"share": round(total / found.length_ns, 3), **limits},
-        key="between",
-    )
+    )  # fmt: skip
+
+
+def _waits(found: BetweenOperators) -> str:
+    if found.exchanges:
+        return said(" In {share} of it ranks exchange data through the host.", share=percent(found.exchange))
+    if found.waits:
+        return said(" It waits there for another thread or process.")
+    return said(" It may wait there for a device: the recording names one.") if found.device else ""
 
 
 def _range(s: Signals, limits: Limits) -> Iterator[Draft]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,15 @@ from stepscope.signals.host.ran_on import ran_on, slow_reads
 from stepscope.signals.signal import Signals, signal
 
 _PASSES: Final = ("forward", "backward", "optimizer", "recomputation", "prefill", "decode", "mixed", "denoise")
+#: Python's functions that wait for what another thread or process hands over.
+_WAITING: Final = re.compile(
+    r"(^|/)(queue\.py\(\d+\): (get|put|join)|"
+    r"multiprocessing/(queues|connection|pool)\.py\(\d+\): (get|next|poll|wait|_?recv\w*)|"
+    r"concurrent/futures/\w+\.py\(\d+\): (result\w*|wait|as_completed|_result_or_cancel)|"
+    r"subprocess\.py\(\d+\): (_?wait|_?communicate)|selectors\.py\(\d+\): select)$"
+)
+#: From this share of the time on ranks exchange data in it.
+_MOSTLY: Final = 0.5
 #: What is shorter is Python between two operators.
 _LEAST_NS: Final = 1_000_000
 
@@ -33,12 +43,24 @@ class BetweenOperators:
         length_ns: Length of the complete steps together, or of the recording where there are none.
         steps: Number of those steps; 0 without.
         device: Whether the recording names a device, and nothing tells that operators ran on the processor.
+        exchange: Share of the stretches in which ranks exchange data through the host.
     """
 
     doing: Doing
     length_ns: int
     steps: int
     device: bool = False
+    exchange: float = 0.0
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether most of them are what ranks exchange."""
+        return self.exchange >= _MOSTLY
+
+    @property
+    def waits(self) -> bool:
+        """Whether what covers most of them waits for another thread or process."""
+        return bool(_WAITING.search(self.doing.name))
 
 
 def _passes(s: Signals) -> Intervals:
@@ -46,6 +68,14 @@ def _passes(s: Signals) -> Intervals:
     spans, names = Spans(s.trace), s.trace.once(names_by_id)
     passes = [name_id for name_id, name in names.items() if phase_of(name) in _PASSES]
     at = np.flatnonzero(spans.of("annotation") & np.isin(spans.name, passes) & on_host(s.trace, spans.track))
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0))
+
+
+def _exchanges(s: Signals) -> Intervals:
+    """Collectives that threads of the host carry out."""
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    gloo = [name_id for name_id, name in names.items() if name.startswith("gloo:")]
+    at = np.flatnonzero(np.isin(spans.name, gloo) & on_host(s.trace, spans.track))
     return Intervals.union_of(spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0))
 
 
@@ -78,4 +108,5 @@ def between_operators(s: Signals) -> BetweenOperators:
     long = found.ends - found.starts >= _LEAST_NS
     doing = told(s, Intervals(found.starts[long], found.ends[long]))
     named = bool(ran.listed) and ran.where != "cpu"
-    return BetweenOperators(doing, window.total, int(np.count_nonzero(inner)), named)
+    share = (doing.found & _exchanges(s)).total / max(doing.found.total, 1)
+    return BetweenOperators(doing, window.total, int(np.count_nonzero(inner)), named, share)
