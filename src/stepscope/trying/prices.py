@@ -21,14 +21,14 @@ def default_file() -> Path:
     return Path(home) / "stepscope" / "prices.jsonl"
 
 
-def kept(path: Path) -> list[dict[str, Any]]:
-    """What was kept; lines that can't be read are left out."""
+def kept(path: Path, mark: str = "") -> list[dict[str, Any]]:
+    """What was kept of other trials than this one; lines that can't be read are left out."""
     found = []
     with suppress(OSError):
         for line in path.read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):
                 values = json.loads(line)
-                if isinstance(values, dict):
+                if isinstance(values, dict) and not (mark and values.get("trial") == mark):
                     found.append(values)
     return found
 
@@ -44,15 +44,17 @@ def shares(prices: list[dict[str, Any]], remedy: str, rule: str, device: str) ->
     return tuple(found)
 
 
-def keep(tried: Tried, path: Path) -> None:
+def keep(tried: Tried, path: Path, mark: str) -> None:
     """Add the prices of a trial: names, times and the kind of device, nothing of the program.
+
+    What was kept of it when it was cut, or ran out of time, gives way to what is known by now.
 
     Raises:
         OSError: They can't be written.
     """
     lines = [
         json.dumps({
-            "time": int(time.time()), "name": one.name, "rule": one.rule, "device": tried.device,
+            "time": int(time.time()), "trial": mark, "name": one.name, "rule": one.rule, "device": tried.device,
             "base_ns": one.measured.base_ns, "predicted_ns": one.predicted_ns, "measured_ns": one.measured.saved_ns,
             "low_ns": one.measured.low_ns, "high_ns": one.measured.high_ns, "verdict": one.measured.verdict,
         })
@@ -60,7 +62,7 @@ def keep(tried: Tried, path: Path) -> None:
         if one.measured.saved_ns is not None
     ]  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    before = [json.dumps(one) for one in kept(path, mark)]
     temporary = path.with_suffix(".unfinished")
     temporary.write_text("\n".join([*before, *lines][-_MOST:]) + "\n", encoding="utf-8")
     temporary.replace(path)

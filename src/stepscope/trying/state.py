@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,7 @@ class TrialState:
         working: Its working folder.
         runs: Runs that are over, in their order.
         recorded: The recorded run; None if it has not been made.
+        mark: What tells it from other trials, a number drawn by chance.
     """
 
     folder: Path
@@ -33,6 +35,7 @@ class TrialState:
     working: str
     runs: list[RunResult] = field(default_factory=list)
     recorded: RecordedRun | None = None
+    mark: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def add(self, run: RunResult) -> None:
         """A run is over."""
@@ -46,7 +49,7 @@ class TrialState:
     def save(self) -> None:
         """Write it, whole or not at all."""
         values: dict[str, Any] = {
-            "version": _VERSION, "command": self.command, "working": self.working,
+            "version": _VERSION, "command": self.command, "working": self.working, "mark": self.mark,
             "runs": [one.to_json() for one in self.runs],
             "recorded": self.recorded.to_json() if self.recorded is not None else None,
         }  # fmt: skip
@@ -84,5 +87,5 @@ def opened(folder: Path, command: list[str], working: Path) -> TrialState:
     if not same:
         message = said("{folder} holds the trial of another program", folder=folder)
         raise UserError(message, hint="give --output another folder")
-    state.runs, state.recorded = found, recorded
+    state.runs, state.recorded, state.mark = found, recorded, str(values.get("mark") or state.mark)
     return state

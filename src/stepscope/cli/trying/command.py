@@ -118,11 +118,11 @@ def _carry_out(
     working = Path.cwd()
     folder = (output or new_folder()).absolute()
     file = prices.default_file()
+    state = opened(folder, command, working)
     options = TrialOptions(
         minutes * 60, tuple(only), everything, timeout, steps, settings=TrialSettings("", "", warmup=warmup),
-        prices=tuple(prices.kept(file)) if keep_prices else (),
+        prices=tuple(prices.kept(file, state.mark)) if keep_prices else (),
     )  # fmt: skip
-    state = opened(folder, command, working)
     place = Workplace(folder, TriedProgram(tuple(command), working, given_environment()), in_place=in_place)
     where = (
         said("in the program's own folder")
@@ -140,7 +140,7 @@ def _carry_out(
     tried = trial.result()
     if keep_prices:
         try:
-            prices.keep(tried, file)
+            prices.keep(tried, file, state.mark)
         except OSError as error:
             _say(said("prices can't be kept in {file} ({strerror})", file=file, strerror=error.strerror))
     return tried, stopped
