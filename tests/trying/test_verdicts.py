@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.trying.failures import CUT
 from stepscope.trying.registry import all_remedies
 from stepscope.trying.verdicts import measured
 from trying_support import run, runs
@@ -128,3 +129,10 @@ def test_what_found_nothing_to_do_is_not_measured() -> None:
     for one in new:
         one.applied = []
     assert measured(runs([100e6] * 4), new, FUSED).verdict == "failed"
+
+
+def test_a_pair_that_the_end_of_the_time_cut_was_not_run() -> None:
+    """The unchanged program, which warmed up meanwhile, is not to blame."""
+    fused = all_remedies()["fused-optimizer"]
+    found = measured([run(0, why=CUT)], [run(0, fused.name, why=CUT)], [fused])
+    assert (found.verdict, found.why) == ("failed", "it was not run: the time was over")

@@ -77,15 +77,13 @@ def measured(
     base = [one for one in base if not one.why]
     if failed:
         return MeasuredSaving(None, None, None, int(_mean(base)) if base else None, None, "failed", failed[0].why)
-    if not base or (beside and not good):
-        lost = said("the unchanged program did not run beside it")
-        if beside:
-            lost = said("the unchanged program did not run beside it: {why}", why=beside[0])
+    if beside and not (base and good):
+        lost = said("the unchanged program did not run beside it: {why}", why=beside[0])
         return MeasuredSaving(None, None, None, None, None, "failed", lost)
-    if not good:
-        return MeasuredSaving(
-            None, None, None, int(_mean(base)), None, "failed", said("it was not run: the time was over")
-        )
+    if not base or not good:
+        # What was cut by the end of the time shows nothing of either side.
+        beside_ns = int(_mean(base)) if base else None
+        return MeasuredSaving(None, None, None, beside_ns, None, "failed", said("it was not run: the time was over"))
     lacking = [one.name for one in remedies if any(one.name not in run.applied for run in good)]
     if lacking:
         names = listing(lacking, " and ")
