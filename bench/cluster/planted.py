@@ -86,7 +86,8 @@ def _slow_loader(job: SimJob, rng: Random) -> Planted:
         job, workers=1, load_ns=1_500_000 if job.batch < _MANY.batch else 3_000_000, slow_loader_rank=rank,
         slow_loader_factor=rng.uniform(1.7, 2.5),
     )  # fmt: skip
-    return Planted("slow loader", loads, codes=("CLU004",), ranks=(rank,))
+    # Where its waits for batches are recorded, the rank is told by these.
+    return Planted("slow loader", loads, codes=("CLU004", "DAT001"), ranks=(rank,))
 
 
 def _piped(job: SimJob) -> SimJob:
