@@ -65,7 +65,8 @@ _AHEAD: Final = Action(
     page="data-loading",
 )
 _ANOTHER: Final = Action(
-    "See what it waits for: have several threads or processes prepare that, or make it cheaper", page="data-loading",
+    "See what it waits for: have several threads or processes prepare that, or make it cheaper",
+    page="data-loading", needs=("python",),
     before="Thread(target=fill, args=(queue,)).start()",
     after="for _ in range(4):\n    Process(target=fill, args=(queue,)).start()   # or workers of a loader",
 )  # fmt: skip
