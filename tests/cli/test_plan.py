@@ -100,6 +100,20 @@ def test_settings_are_printed_alone(name: str, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fsdp2", "fsdp2 has no settings for the groups of the best plan; choose from megatron"),
+        ("fsdp3", "there are no settings for 'fsdp3'; did you mean fsdp2"),
+    ],
+)
+def test_settings_that_there_are_not(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = ("--tp", 2, "--pp", 2, "--micro-batch", 1)
+    status, out, err = called(capsys, "llama3-8b", "--devices", 8, "--device", "h100", *fixed, "--settings", name)
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize(
     ("arguments", "needed"),
     [
         (["llama3-8b"], "--devices"),

@@ -37,6 +37,14 @@ def test_zero_bubble_is_offered_where_the_framework_has_it() -> None:
     assert Schedule.ZERO_BUBBLE not in schedules(Framework.MEGATRON.value)
 
 
+def test_fsdp_by_itself_has_no_stages_unless_asked_for() -> None:
+    asked: dict[str, Any] = {"devices": 64, "device": "h100", "seq": 8192, "global_batch": 256, "framework": "fsdp"}
+    found = stepscope.plan("llama3-70b", top=40, **asked)
+    assert {(plan.layout.pp, plan.layout.ep) for plan in found.plans} == {(1, 1)}
+    assert next(iter(found.settings)) == "fsdp2"
+    assert {plan.layout.pp for plan in stepscope.plan("llama3-70b", pp=2, **asked).plans} == {2}
+
+
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
@@ -102,7 +110,7 @@ def test_heads_that_do_not_divide_the_width_are_said() -> None:
     assert not any("divide" in one for one in read_model({**SMALL, "heads": 24, "head_dim": 128}).assumed)
 
 
-@pytest.mark.parametrize("choices", [{}, {"framework": "fsdp"}, {"attention": "unfused"}])
+@pytest.mark.parametrize("choices", [{}, {"framework": "torchtitan"}, {"attention": "unfused"}])
 def test_what_recomputes_all_layers_shows_that_nothing_else_fits(
     choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,16 @@ def test_of_even_ranks_none_is_named() -> None:
     assert (line.tone, aside) == ("warning", "of 3 ranks at hand")
 
 
+def test_of_ranks_that_were_not_looked_at_nothing_is_said() -> None:
+    parts = job([[900_000] * 2] * 3)
+    del parts.times[2]
+    line, _ = said(parts)
+    assert (line.text, line.tone) == ("none of the 2 ranks that were looked at makes the others wait", "plain")
+    del parts.times[1]
+    line, _ = said(parts)
+    assert line.text == "which rank is slow can't be told of one"
+
+
 def test_what_they_wait_for_instead_is_told_in_the_language() -> None:
     found = replace(OTHER, title="Stages of the pipeline wait for each other")
     with speaking("zh"):

@@ -117,12 +117,16 @@ def _write(found: Planned, json: Path | None, settings: str | None) -> None:
     from stepscope.cli.output import STDOUT, writing
     from stepscope.model.errors import UserError
     from stepscope.model.suggest import choose
+    from stepscope.planning.settings import NAMES
 
     if settings is not None:
         text = found.settings.get(settings.lower())
         if text is None:
+            if settings.lower() in NAMES:
+                message = said("{settings} has no settings for the groups of the best plan", settings=settings)
+                raise UserError(message, hint=choose("", found.settings))
             raise UserError(
-                said("there are no settings for {settings!r}", settings=settings), hint=choose(settings, found.settings)
+                said("there are no settings for {settings!r}", settings=settings), hint=choose(settings, NAMES)
             )
         typer.echo(text)
     elif json is not None:

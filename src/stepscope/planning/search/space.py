@@ -48,6 +48,8 @@ def layouts(asked: Request, group: dict[str, Any], framework: Framework) -> Iter
     """Layouts of a group, those that recompute least first."""
     if framework is Framework.TORCHTITAN and "framework" not in asked.fixed and group["dp"] * group["cp"] == 1:
         return  # nothing is sharded: Megatron's layout is the same
+    if framework is Framework.FSDP and any(group[one] > 1 and one not in asked.fixed for one in ("pp", "ep")):
+        return  # FSDP2 by itself has neither stages nor experts of several ranks: torchtitan has
     stages = _choices(asked, "zero", _stages_of_zero(group, framework))
     for zero, schedule in ((one, other) for one in stages for other in _schedules(asked, group, framework)):
         for recompute, layers in _recomputations(asked, framework):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.layout import Framework
 from stepscope.planning.result import JudgedPlan
 from stepscope.planning.settings import deepspeed, fsdp2, megatron, torchtitan
+
+#: Frameworks whose settings are written.
+NAMES: Final = ("megatron", "mindspeed", "torchtitan", "fsdp2", "deepspeed")
 
 
 def settings(shape: ModelShape, plan: JudgedPlan) -> dict[str, str]:

@@ -63,7 +63,7 @@ def job(report: Contents, top: int) -> Section:
     grids += [_grid(report, "communication_ranks", comm, names, min(top, _RANKS), _CAPTION)] if comm else []
     lines = (*_groups(groups, missing), *_clocks(report.rows("clock_offsets")))
     aside = said("means per typical step") if steps else said("no steps are known")
-    none = (even(steps),) if comm and known and not awaited else ()
+    none = (even(ranks, steps),) if comm and known and not awaited else ()
     return Section("Ranks beside each other", (*none, *grids, *lines), aside)
 
 

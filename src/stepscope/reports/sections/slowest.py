@@ -77,7 +77,7 @@ def _none(ranks: Sequence[dict[str, Any]], found: Sequence[Finding], steps: bool
             ),
             tone="warning",
         )  # fmt: skip
-    return even(steps)
+    return even(ranks, steps)
 
 
 def told_apart(ranks: Sequence[dict[str, Any]]) -> bool:
@@ -85,8 +85,15 @@ def told_apart(ranks: Sequence[dict[str, Any]]) -> bool:
     return any(row["waited_ns"] is not None for row in ranks)
 
 
-def even(steps: bool) -> Line:
-    """That no rank is late."""
+def even(ranks: Sequence[dict[str, Any]], steps: bool) -> Line:
+    """That no rank is late, of those that were looked at."""
+    known = sum(row["waited_ns"] is not None for row in ranks)
+    if known < 2:
+        return Line(
+            "which rank is slow can't be told of one", "look at all ranks together, over the same steps", "info"
+        )
+    if known < len(ranks):
+        return Line(said("none of the {known:,} ranks that were looked at makes the others wait", known=known))
     if steps:
         return Line("no rank makes the others wait 1 % of the step or more", tone="good")
     return Line("no rank makes the others wait 1 % of the time or more", tone="good")
