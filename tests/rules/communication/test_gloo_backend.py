@@ -6,16 +6,17 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import process_groups
-from stepscope.signals.communication.process_groups import OnHost, ProcessGroup
-from stepscope.signals.shared import job
+from stepscope.signals.communication.process_groups import ProcessGroup
+from stepscope.signals.shared import host_collectives, job
+from stepscope.signals.shared.host_collectives import OnHost
 
-HOST = OnHost(np.array([3, 4]), np.array([40_000, 60_000]), np.array([0, 1]))
+HOST = OnHost(np.array([3, 4]), np.array([10_000, 210_000]), np.array([40_000, 60_000]), np.array([0, 1]))
 
 
 def given(backend: str, platform: str = "cuda", step: int = 1_000_000) -> dict[object, object]:
     return {
         process_groups.groups: (ProcessGroup("0", backend, (0, 1), 2),),
-        process_groups.on_host: HOST,
+        host_collectives.on_host: HOST,
         job.platform: platform,
         job.step_ns: step,
     }

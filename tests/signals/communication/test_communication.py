@@ -8,6 +8,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
 from stepscope.signals.communication import comm_tasks, communication, contention, links, messages, process_groups
+from stepscope.signals.shared import host_collectives
 from stepscope.store.opening import open_stores
 from support import Facts
 
@@ -270,7 +271,7 @@ def test_groups_with_collectives_and_those_that_the_host_carries_out() -> None:
     facts.row("groups", group="1", backend="nccl", size=2, ranks=[0, 1])
     s = Signals.of(facts.trace())
     assert s(process_groups.groups) == (process_groups.ProcessGroup("0", "cpu:gloo,cuda:gloo", (0, 1), 1),)
-    assert (s(process_groups.on_host).dur.tolist(), s(process_groups.on_host).step.tolist()) == ([50], [1])
+    assert (s(host_collectives.on_host).dur.tolist(), s(host_collectives.on_host).step.tolist()) == ([50], [1])
 
 
 def test_npus_know_their_peers_from_recorded_transfers() -> None:

@@ -31,7 +31,8 @@ from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.process_groups import groups, on_host
+from stepscope.signals.communication.process_groups import groups
+from stepscope.signals.shared.host_collectives import on_host
 from stepscope.signals.shared.job import platform, step_ns
 
 #: Links of devices against sockets of hosts: 20 GB/s and more against 1 to 2.

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.signal import Signals, signal
 
@@ -18,14 +15,6 @@ FROM (SELECT "group", count(*) AS calls FROM collectives GROUP BY 1) c LEFT JOIN
     FROM groups GROUP BY 1) g USING ("group")
 ORDER BY 1
 """
-#: Collectives of the CPU backend run on host threads, as ranges of their own or within c10d's operators.
-_GLOO_SQL: Final = """
-SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, coalesce(s.step, -1)::INTEGER AS step
-FROM spans s JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND s.name_id IN (SELECT name_id FROM names WHERE name LIKE 'gloo:%') ORDER BY s.ts, s.id
-"""
-
-
 #: What Megatron's `parallel_state` calls its groups; a name alone may be anybody's.
 _MEGATRON: Final = frozenset({
     "DP_CP", "DATA_PARALLEL_GROUP_WITH_CP", "DATA_PARALLEL_GROUP", "EMBD", "EMBEDDING_GROUP", "MP",
@@ -50,21 +39,6 @@ class ProcessGroup:
     backend: str
     ranks: tuple[int, ...]
     calls: int
-
-
-@dataclass(frozen=True, slots=True)
-class OnHost:
-    """The n collectives that host threads carry out, in time order.
-
-    Attributes:
-        event: int64[n].
-        dur: int64[n].
-        step: int64[n], -1 outside every step.
-    """
-
-    event: NDArray[np.int64]
-    dur: NDArray[np.int64]
-    step: NDArray[np.int64]
 
 
 @signal()
@@ -94,10 +68,3 @@ def megatron(s: Signals) -> bool:
         return True
     rows = s.trace.sql("SELECT DISTINCT upper(description) AS name FROM groups WHERE description IS NOT NULL")
     return len(_MEGATRON.intersection(rows["name"].to_pylist())) >= _SEVERAL
-
-
-@signal()
-def on_host(s: Signals) -> OnHost:
-    """Collectives of the gloo backend, which host threads carry out."""
-    rows = s.trace.columns(_GLOO_SQL)
-    return OnHost(rows["id"], rows["dur"], rows["step"].astype(np.int64))

@@ -18,6 +18,7 @@ from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.one_time import loading_intervals
 from stepscope.signals.host.own_work import Doing, asking, told
 from stepscope.signals.host.ran_on import ran_on, slow_reads
+from stepscope.signals.shared import host_collectives
 from stepscope.signals.signal import Signals, signal
 
 _PASSES: Final = ("forward", "backward", "optimizer", "recomputation", "prefill", "decode", "mixed", "denoise")
@@ -71,14 +72,6 @@ def _passes(s: Signals) -> Intervals:
     return Intervals.union_of(spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0))
 
 
-def _exchanges(s: Signals) -> Intervals:
-    """Collectives that threads of the host carry out."""
-    spans, names = Spans(s.trace), s.trace.once(names_by_id)
-    gloo = [name_id for name_id, name in names.items() if name.startswith("gloo:")]
-    at = np.flatnonzero(np.isin(spans.name, gloo) & on_host(s.trace, spans.track))
-    return Intervals.union_of(spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0))
-
-
 @signal()
 def between_operators(s: Signals) -> BetweenOperators:
     """Such stretches in complete steps, or in the whole recording.
@@ -108,5 +101,7 @@ def between_operators(s: Signals) -> BetweenOperators:
     long = found.ends - found.starts >= _LEAST_NS
     doing = told(s, Intervals(found.starts[long], found.ends[long]))
     named = bool(ran.listed) and ran.where != "cpu"
-    share = (doing.found & _exchanges(s)).total / max(doing.found.total, 1)
+    exchanged = s(host_collectives.on_host)
+    exchanges = Intervals.union_of(exchanged.ts, exchanged.ts + np.maximum(exchanged.dur, 0))
+    share = (doing.found & exchanges).total / max(doing.found.total, 1)
     return BetweenOperators(doing, window.total, int(np.count_nonzero(inner)), named, share)
