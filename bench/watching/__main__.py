@@ -22,7 +22,7 @@ from stepscope.record.triggers.keeping import recordings_in
 from stepscope.record.triggers.request import REASON, WATCHED
 
 PROGRAM = Path(__file__).with_name("program.py")
-KINDS = ("mlp", "convolution", "transformer", "inference")
+KINDS = ("mlp", "convolution", "transformer", "wide", "inference")
 
 
 def run(python: str, folder: Path, *arguments: str, slow: float = 1.5) -> tuple[str, str]:

@@ -55,17 +55,23 @@ def convolution(steps: int):
         optimizer.step()
 
 
-def transformer(steps: int):
+def transformer(steps: int, width: int = 64):
     """Batches of a loader, a transformer's layers, AdamW and a scheduler."""
-    model = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), 2)
+    layer = torch.nn.TransformerEncoderLayer(width, 4, 2 * width, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, 2)
     optimizer = torch.optim.AdamW(model.parameters())
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
-    for (batch,) in loader(8 * 64, steps):
+    for (batch,) in loader(8 * width, steps):
         yield
-        model(batch.view(16, 8, 64)).square().mean().backward()
+        model(batch.view(16, 8, width)).square().mean().backward()
         optimizer.step()
         schedule.step()
         optimizer.zero_grad()
+
+
+def wide(steps: int):
+    """The same with layers four times as wide."""
+    yield from transformer(steps, 256)
 
 
 def inference(steps: int):
@@ -77,7 +83,7 @@ def inference(steps: int):
             model(batch)
 
 
-KINDS = {"mlp": mlp, "convolution": convolution, "transformer": transformer, "inference": inference}
+KINDS = {"mlp": mlp, "convolution": convolution, "transformer": transformer, "wide": wide, "inference": inference}
 
 
 def without_hooks() -> Callable[[], None]:
