@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { Failure } from "../components/Failure";
 import { duration, NONE, percent, visible } from "../components/format";
 import { useTable } from "../components/TablePanel";
+import { LEAST } from "./cells";
 import type { ComparisonHead } from "../data/types";
 import { href } from "../shell/router";
 import { treeOf, type Node } from "./tree";
@@ -11,8 +12,6 @@ import { t, woven } from "../language/t";
 
 /** What is open at first: nodes that differ by at least this share of the largest difference, this deep at most. */
 const SHOWN = 0.2;
-/** Share of its time by which a part varies at least. */
-const LEAST = 0.01;
 const DEEP = 6;
 /** Children shown before the reader asks for all. */
 const FEW = 20;

@@ -19,7 +19,7 @@ export interface DataTableProps {
   /** Only rows with these values. */
   where?: Readonly<Record<string, Value>>;
   /** What a cell shows instead of its text, such as a link; undefined for its text. */
-  cell?: (column: Column, value: Value, text: string, row: readonly Value[]) => ComponentChildren | undefined;
+  cell?: (column: Column, value: Value, text: string, row: readonly Value[], columns: readonly Column[]) => ComponentChildren | undefined;
   /** Where a row leads; null for a row without a place. */
   place?: (row: readonly Value[]) => RowPlace | null;
   /** Rows shown before the reader asks for more. */
@@ -84,7 +84,7 @@ export function DataTable({ name, table, columns, sort, where, cell, place, most
                   const short = NAMED.has(column.name) && typeof value === "string" ? cut(table.short?.[value] ?? value, value) : undefined;
                   const text = short ?? scales.get(column.name)?.write(value) ?? "";
                   const long = typeof value === "string" && text.length > 24;
-                  const made = cell?.(column, value, text, row);
+                  const made = cell?.(column, value, text, row, table.columns);
                   const written = made ?? (isStack(column, value) ? <Stack frames={value as string[]} /> : long ? <Breaking text={text} /> : text);
                   const kind = isNumeric(column) ? "n" : kindOf(short ?? value);
                   return i === 0 && !isNumeric(column)
