@@ -19,6 +19,8 @@ class Sizes:
             twice as many, columns of all events are not in memory at once.
         threaded_events: Events of a recording from which on threads derive its tables; a few milliseconds of each would
             be spent on starting and stopping them.
+        divided_intervals: Intervals that are divided among layers at once; each takes some 60 bytes meanwhile.
+        merged_entries: Entries of a timeline's track that are merged at once; each takes 42 bytes meanwhile.
         joined_activities: Device activities of which many columns may be in memory twice (200,000 take 20 MB).
         concurrent_events: Events of a rank about which several questions are asked at a time; each may need some 100
             bytes per event.
@@ -45,6 +47,8 @@ class Sizes:
 
     nested_events: int = 500_000
     threaded_events: int = 5_000
+    divided_intervals: int = 1_000_000
+    merged_entries: int = 1_000_000
     joined_activities: int = 200_000
     concurrent_events: int = 4_000_000
     kept_bytes: int = 16 << 20
