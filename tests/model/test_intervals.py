@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.model.intervals import Intervals
+from stepscope.model.intervals import Intervals, ascending, ordered
 from stepscope.model.partition import overlay, partition
 
 RAW = st.lists(st.tuples(st.integers(-20, 40), st.integers(-20, 40)), max_size=12)
@@ -100,3 +100,17 @@ def test_unix_nanoseconds_stay_exact() -> None:
 def test_equality_needs_a_set() -> None:
     assert make([(0, 1)]) != "intervals"
     assert make([(0, 1)]) != make([(0, 2)])
+
+
+NUMBERS = st.integers(-3, 3) | st.integers(-(2**62), 2**62)
+
+
+@given(st.lists(NUMBERS, max_size=12))
+def test_ascending_is_stable(drawn: list[int]) -> None:
+    assert ascending(np.array(drawn, np.int64)).tolist() == sorted(range(len(drawn)), key=drawn.__getitem__)
+
+
+@given(st.lists(st.tuples(NUMBERS, st.integers(0, 2), st.booleans()), max_size=12))
+def test_order_by_several_keys(drawn: list[tuple[int, int, bool]]) -> None:
+    keys = [np.array([one[i] for one in drawn], kind) for i, kind in enumerate((np.int64, np.int64, np.bool_))]
+    assert ordered(*keys).tolist() == sorted(range(len(drawn)), key=drawn.__getitem__)

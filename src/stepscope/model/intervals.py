@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -138,8 +138,24 @@ def ascending(values: Times | NDArray[np.int32]) -> NDArray[np.int64]:
     """Stable argsort; fast where the range of values is small or they are sorted already."""
     if (values[1:] >= values[:-1]).all():
         return np.arange(values.size)
-    few = values.max() < np.iinfo(np.int16).max
+    few = values.min() >= 0 and values.max() <= np.iinfo(np.int16).max
     return np.argsort(values.astype(np.int16) if few else values, kind="stable")  # 16 bits sort by radix
+
+
+def ordered(first: NDArray[Any], *others: NDArray[Any]) -> NDArray[np.int64]:
+    """Stable order by the first of some keys, of equal ones by the second, and so on; quick where few are equal.
+
+    Args:
+        first: Of n items.
+        others: Of the same items.
+    """
+    order = ascending(first)
+    again = first[order[1:]] == first[order[:-1]]
+    if again.any():
+        tied = np.flatnonzero(np.append(again, False) | np.append(False, again))
+        members = order[tied]
+        order[tied] = members[np.lexsort((*(key[members] for key in reversed(others)), first[members]))]
+    return order
 
 
 def _ascending(values: Times) -> Times:

@@ -8,41 +8,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.intervals import Intervals, Times
+from stepscope.model.sizes import SIZES
+from stepscope.native.dividing import divide
 
-_LAYER_BITS = 6
-_TOGGLES = np.left_shift(1, np.arange(1 << _LAYER_BITS, dtype=np.int64))
+_NONE: Times = np.zeros(0, np.int64)
 
 
 def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
     """Give every instant of [lo, hi) to the first layer that covers it.
 
     Args:
-        layers: At most 62.
+        layers: Any number of sets.
         lo: Start in ns.
-        hi: End, less than four years later.
+        hi: End.
 
     Returns:
         starts, ends and labels of intervals in time order, which tile [lo, hi). A label is a position in
         `layers`, or `len(layers)` where no layer covers; neighbours differ in label.
     """
-    if hi <= lo:
-        nothing: Times = np.zeros(0, np.int64)
-        return nothing, nothing, nothing
-    # Every edge of a layer toggles the layer's bit; the lowest bit set is the first layer that covers. Time and layer
-    # share an integer, which is sorted faster than times with layers beside them.
-    edges = [np.array([len(layers)], np.int64)]
-    for position, layer in enumerate(layers):
-        clipped = layer.clip(lo, hi)
-        edges += [(times - lo) << _LAYER_BITS | position for times in (clipped.starts, clipped.ends)]
-    packed = np.sort(np.concatenate(edges))
-    cuts = (packed >> _LAYER_BITS) + lo
-    covering = np.bitwise_xor.accumulate(_TOGGLES[packed & (_TOGGLES.size - 1)])
-    settled = np.flatnonzero(np.append(cuts[1:] > cuts[:-1], True) & (cuts < hi))
-    covering = covering[settled]
-    lowest = covering & -covering
-    first = np.flatnonzero(np.append(True, lowest[1:] != lowest[:-1]))
-    starts = cuts[settled[first]]
-    return starts, np.append(starts[1:], hi), np.log2(lowest[first]).astype(np.int64)
+    starts, labels = _divided(layers, lo, hi)
+    return starts, np.append(starts[1:], hi)[: starts.size], labels.astype(np.int64)
+
+
+def _divided(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, NDArray[np.int32]]:
+    """Starts and labels of the parts."""
+    clipped = [layer.clip(lo, hi) for layer in layers]
+    largest = max(clipped, key=len, default=Intervals.empty())
+    if sum(map(len, clipped)) <= SIZES.divided_intervals or len(largest) < 2:
+        first = np.cumsum([0, *map(len, clipped)], dtype=np.int32)
+        starts, ends = (
+            np.concatenate([_NONE, *(getattr(layer, one) for layer in clipped)]) for one in ("starts", "ends")
+        )
+        _, heads, labels = divide(1, first, starts, ends, lo, hi)
+        return heads, labels
+    middle = int(largest.starts[len(largest) // 2])
+    (heads, labels), (later, others) = _divided(clipped, lo, middle), _divided(clipped, middle, hi)
+    behind = int(labels[-1] == others[0])
+    return np.concatenate((heads, later[behind:])), np.concatenate((labels, others[behind:]))
 
 
 Overlaid = tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]

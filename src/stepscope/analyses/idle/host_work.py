@@ -127,6 +127,8 @@ def first_operators(trace: Trace) -> Intervals:
     launches = spans.rows(distinct(work.launch[work.are("compute") & work.launched]))
     around = distinct(spans.around[launches])
     ops = around[(around >= 0) & spans.of("op")[around]]
+    # Most names have no operator that is long enough.
+    ops = ops[np.isin(spans.name[ops], distinct(spans.name[ops[spans.dur[ops] >= LOADING_NS]]))]
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
     marks = _code_loading(spans)
     starts, ends = [], []

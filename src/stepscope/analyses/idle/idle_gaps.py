@@ -12,7 +12,7 @@ from stepscope.analyses.shared.host_waits import called_names
 from stepscope.analyses.shared.recorded_events import passing
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals, Times
+from stepscope.model.intervals import Intervals, Times, ordered
 from stepscope.model.runtime_names import is_stream_wait
 from stepscope.model.trace import Trace
 
@@ -75,7 +75,7 @@ def activities(trace: Trace) -> Columns:
     launch_end = np.where(launched, launch_start + call_ns, ts)
     rows: Columns = {"device": work.device[at], "track": work.track[at], "ts": ts, "stop": ts + work.dur[at]}
     rows |= {"launched": launched, "thread": work.thread[at], "launch_start": launch_start, "launch_end": launch_end}
-    order = np.lexsort((work.event[at], launch_end, ~launched, ts))
+    order = ordered(ts, ~launched, launch_end, work.event[at])
     rows["fresh"] = np.zeros(at.size, np.bool_)
     rows["fresh"][order[np.unique(work.name[at][order], return_index=True)[1]]] = True
     rows["inner"] = work.in_graph[at] & launched

@@ -16,7 +16,7 @@ from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals, Times
+from stepscope.model.intervals import Intervals, Times, distinct
 from stepscope.model.partition import Overlaid, overlay, overlay_lanes, partition
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Trace
@@ -208,9 +208,10 @@ def _pairs(edges: Times, values: Times, tracks: NDArray[np.int64]) -> _Pairs:
 
 def _both(one: _Pairs, other: _Pairs) -> NDArray[np.int64]:
     """The values of the pairs that both have."""
-    tracks, index = np.unique(np.concatenate((one[1], other[1])), return_inverse=True)
+    tracks = distinct(np.concatenate((one[1], other[1])))
     width = max(tracks.size, 1)
-    common = np.intersect1d(one[0] * width + index[: one[0].size], other[0] * width + index[one[0].size :])
+    left, right = (distinct(values * width + np.searchsorted(tracks, track)) for values, track in (one, other))
+    common = np.intersect1d(left, right, assume_unique=True)
     found: NDArray[np.int64] = common // width
     return found
 

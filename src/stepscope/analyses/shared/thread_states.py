@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Times, ascending, distinct
+from stepscope.native.dividing import divide
+from stepscope.native.uniting import unite
 
 _FIRST, _LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 #: States are numbers below this.
@@ -46,17 +48,22 @@ class StateTimes:
 
     def united(self) -> StateTimes:
         """The same times as disjoint maximal intervals, by thread, state and time; what is empty is left out."""
-        real = self if (self.ends > self.starts).all() else self.take(self.ends > self.starts)
-        if not real.starts.size:
-            return real
-        group = real.track * _STATES + real.state
-        order = np.lexsort((real.starts, group))
-        # As in `Intervals.union_of`: where as many ends as starts precede a start of the same group, nothing is open.
-        starts, ends, group = real.starts[order], real.ends[np.lexsort((real.ends, group))], group[order]
-        apart = np.flatnonzero((starts[1:] > ends[:-1]) | (group[1:] != group[:-1]))
-        heads, tails = np.append(0, apart + 1), np.append(apart, starts.size - 1)
-        first = order[heads]
-        return StateTimes(real.track[first], real.state[first], starts[heads], ends[tails])
+        tracks = distinct(self.track)
+        group = np.searchsorted(tracks, self.track) * _STATES + self.state
+        order = _by_group(group, self.starts)
+        groups, starts, ends = unite(group[order], self.starts[order], self.ends[order])
+        return StateTimes(tracks[groups // _STATES], (groups % _STATES).astype(np.int8), starts, ends)
+
+
+def _by_group(group: NDArray[np.int64], starts: Times) -> NDArray[np.int64]:
+    """Positions by group and start; quick where those of each group ascend, as recorded calls do."""
+    order = ascending(group)
+    groups, heads = group[order], starts[order]
+    back = np.flatnonzero((groups[1:] == groups[:-1]) & (heads[1:] < heads[:-1]))
+    for one in distinct(groups[back]).tolist():
+        low, high = np.searchsorted(groups, (one, one + 1))
+        order[low:high] = order[low:high][np.argsort(heads[low:high], kind="stable")]
+    return order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,20 +84,11 @@ class StateTiles:
 
     @classmethod
     def of(cls, times: StateTimes, tracks: NDArray[np.int64]) -> StateTiles:
-        """From united times, for each of some threads."""
-        nothing = np.zeros(tracks.size, np.int64)
-        track = np.concatenate((tracks, times.track, times.track))
-        when = np.concatenate((np.full(tracks.size, _FIRST), times.starts, times.ends))
-        bit = np.left_shift(1, times.state.astype(np.int64))
-        order = np.lexsort((when, track))
-        track, when = track[order], when[order]
-        # Every edge of a state toggles its bit. All are off behind a thread's last one, so that the next starts anew.
-        within = np.bitwise_xor.accumulate(np.concatenate((nothing, bit, bit))[order])
-        settled = np.flatnonzero(np.append((when[1:] > when[:-1]) | (track[1:] != track[:-1]), True))
-        track, when, within = track[settled], when[settled], within[settled]
-        lowest = within & -within
-        first = np.flatnonzero(np.append(True, (lowest[1:] != lowest[:-1]) | (track[1:] != track[:-1])))
-        track, starts, lowest = track[first], when[first], lowest[first]
-        ends = np.append(np.where(track[1:] == track[:-1], starts[1:], _LAST), _LAST)[: starts.size]
-        state = np.where(lowest > 0, np.log2(np.maximum(lowest, 1)), -1).astype(np.int8)
-        return cls(track, starts, ends, state)
+        """From united times of threads, for each of these threads, which ascend."""
+        key = np.searchsorted(tracks, times.track) * _STATES + times.state
+        first = np.searchsorted(key, np.arange(tracks.size * _STATES + 1)).astype(np.int32)
+        behind, starts, state = divide(tracks.size, first, times.starts, times.ends, _FIRST, _LAST)
+        ends = np.append(starts[1:], _LAST)
+        ends[behind - 1] = _LAST
+        track = np.repeat(tracks, np.diff(behind, prepend=0))
+        return cls(track, starts, ends, np.where(state < _STATES, state, -1).astype(np.int8))

@@ -12,7 +12,7 @@ from stepscope.ingest.derive.host.batches import LAUNCH, HostBatch
 from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
 from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.events.lookup import match
-from stepscope.model.intervals import distinct
+from stepscope.model.intervals import distinct, ordered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,11 +123,7 @@ def counted(staging: Staging, launches: pa.Table) -> DerivedLaunches:
 
 def _first_of_each(key: NDArray[np.int64], *by: NDArray[Any]) -> NDArray[np.int64]:
     """Position of the first row by `by` for each key, sorted by key."""
-    order = np.argsort(key, kind="stable")
+    order = ordered(key, *by)
     again = key[order[1:]] == key[order[:-1]]
-    if again.any():
-        tied = np.flatnonzero(np.append(again, False) | np.append(False, again))
-        members = order[tied]
-        order[tied] = members[np.lexsort((*(values[members] for values in reversed(by)), key[members]))]
     first: NDArray[np.int64] = order[np.append(True, ~again)] if order.size else order
     return first
