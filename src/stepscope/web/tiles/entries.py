@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Times, ascending
+from stepscope.model.sizes import SIZES
+from stepscope.native.merging import merge
 
 #: Positions of events in `TrackEvents`.
 Rows = NDArray[np.int32]
@@ -58,7 +60,9 @@ class TrackEvents(_Columns):
         cls, ts: Times, dur: Times, lane: NDArray[Any], *, id: NDArray[Any], name: NDArray[Any], kind: NDArray[Any]
     ) -> TrackEvents:
         """Sort events, which may come in any order, and give every column its type."""
-        order = np.lexsort((-dur, ts, lane))
+        later, longer = np.diff(ts), np.diff(dur)
+        sorted_ = ((later > 0) | ((later == 0) & (longer <= 0))).all()
+        order = ascending(lane) if sorted_ else np.lexsort((-dur, ts, lane))
         types = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.uint16)
         columns = (ts, dur, id, name, kind, lane)
         return cls(*(column[order].astype(type_, copy=False) for column, type_ in zip(columns, types, strict=True)))
@@ -112,27 +116,14 @@ class TrackEntries(_Columns):
         least as long as a bucket stay alone. Buckets of a level are made of whole buckets of finer ones, so that
         merging level by level and at once is the same.
         """
-        if not len(self):
-            return self
-        bucket, long = self.start >> level, self.longest_ns >= 1 << level
-        new = np.ones(len(self), np.bool_)
-        new[1:] = (bucket[1:] != bucket[:-1]) | (self.lane[1:] != self.lane[:-1]) | long[1:] | long[:-1]
-        first = np.flatnonzero(new)
-        if first.size == len(self):
-            return self
-        longest_ns = np.maximum.reduceat(self.longest_ns, first)
-        # The first entry of each run that is as long as the longest: at least one is.
-        as_long = np.flatnonzero(self.longest_ns == np.repeat(longest_ns, np.diff(first, append=len(self))))
-        at = as_long[np.searchsorted(as_long, first)]
-        return TrackEntries(
-            self.start[first],
-            np.maximum.reduceat(self.end, first),
-            np.add.reduceat(self.busy, first),
-            np.add.reduceat(self.count, first, dtype=np.int32),
-            self.longest[at],
-            longest_ns,
-            self.lane[first],
-        )
+        size, parts, number = SIZES.merged_entries, list[TrackEntries](), len(self)
+        for first in range(0, number, size):
+            part = self[first : first + size]
+            # The last run may go on.
+            part = TrackEntries.joined([parts.pop(), part]) if parts else part
+            merged = TrackEntries(*merge(level, [getattr(part, one.name) for one in fields(TrackEntries)]))
+            parts += [merged[:-1], merged[-1:]]
+        return self if sum(map(len, parts)) == number else TrackEntries.joined(parts)
 
     @classmethod
     def joined(cls, parts: list[TrackEntries]) -> TrackEntries:

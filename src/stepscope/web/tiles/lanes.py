@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.intervals import Times, ascending
+from stepscope.native.around import around
 
 Lanes = NDArray[np.uint16]
 
@@ -16,21 +17,22 @@ Lanes = NDArray[np.uint16]
 _MOST: Final = 512
 
 
-def nested_lanes(parent: NDArray[Any], depth: NDArray[Any], member: NDArray[np.bool_]) -> Lanes:
+def nested_lanes(parent: NDArray[np.int32], depth: NDArray[Any], member: NDArray[np.bool_]) -> Lanes:
     """How many members are around each of the n events of a thread, uint16[n].
 
     Args:
-        parent: Position of the innermost event around each one, -1 for none.
+        parent: int32[n], position of the innermost event around each one, -1 for none.
         depth: Nesting depth; parents are less deep.
         member: Whether an event counts.
     """
-    around = np.zeros(depth.size, np.int32)
-    order = ascending(depth) if depth.size else np.zeros(0, np.int64)
-    for rows in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1):
-        inner = rows[parent[rows] >= 0]
-        above = parent[inner]
-        around[inner] = around[above] + member[above]
-    return np.minimum(around, _MOST - 1).astype(np.uint16)
+    if (parent < np.arange(parent.size)).all():
+        return around(parent, member, _MOST - 1)
+    # Of events that start together an inner one may stand before an outer one.
+    order = ascending(depth)
+    place, lanes = np.empty(order.size + 1, np.int32), np.empty(order.size, np.uint16)
+    place[order], place[-1] = np.arange(order.size), -1
+    lanes[order] = around(place[parent[order]], member[order], _MOST - 1)
+    return lanes
 
 
 def fitted_lanes(ts: Times, dur: Times) -> Lanes:
