@@ -89,8 +89,8 @@ def idle_parts(trace: Trace) -> list[tuple[DeviceTime, IdleParts]]:
     hosts = trace.once(host_states)
     # They read columns of all events; what is worked on below takes as much memory.
     told = [trace.once(one) for one in (host_work, unseen_work, first_calls)] if hosts is not None else []
-    trace.forget_if_large()
     rows, waits = activities(trace), stream_waits(trace)
+    trace.forget_if_large()
     found = []
     busy = Intervals.union_of_all(device.busy for device in devices)
     for device in devices:
