@@ -17,7 +17,7 @@ export interface Wanted {
   turn: number;
 }
 
-/** From this turn on, tracks take the server long to make: they wait until nothing quicker is on its way. */
+/** From this turn on, tracks take the server long to make: they wait until hardly anything quicker is on its way. */
 export const SLOW = 3;
 
 interface Asking {
@@ -114,7 +114,8 @@ export class TileStore {
     while (this.asking.length < AT_ONCE && this.wanted.length) {
       const first = this.wanted[0] as Wanted;
       const quick = (one: Wanted) => this.ready(one);
-      if (!offline && !quick(first) && first.turn >= SLOW && this.asking.some((one) => one.turn < SLOW)) return;
+      // One slow track beside the last quick one: the server has a core for each.
+      if (!offline && !quick(first) && first.turn >= SLOW && this.asking.length > 1 && this.asking.some((one) => one.turn < SLOW)) return;
       const alone = offline || !quick(first);
       const together = alone
         ? [first]

@@ -76,17 +76,16 @@ class Intervals:
         return Intervals.union_of_all((self, other))
 
     def __and__(self, other: Intervals) -> Intervals:
-        # Intervals of a set are disjoint, so an instant lies in both sets exactly where two intervals are open.
-        edges = np.concatenate((self.starts, other.starts, self.ends, other.ends))
-        opened = np.ones(edges.size, np.int8)
-        opened[len(self) + len(other) :] = -1
-        order = np.argsort(edges, kind="stable")
-        edges = edges[order]
-        both = np.flatnonzero(np.cumsum(opened[order], dtype=np.int32)[:-1] == 2) if edges.size else _NONE
-        return Intervals.union_of(edges[both], edges[both + 1])
+        few, many = (self, other) if len(self) < len(other) else (other, self)
+        first = np.searchsorted(many.ends, few.starts, side="right")
+        count = np.searchsorted(many.starts, few.ends, side="left") - first
+        mine = np.repeat(np.arange(len(few)), count)
+        its = np.arange(mine.size) + np.repeat(first - np.cumsum(count) + count, count)
+        # Intervals of a set lie apart, and so do their parts.
+        return Intervals(np.maximum(few.starts[mine], many.starts[its]), np.minimum(few.ends[mine], many.ends[its]))
 
     def __sub__(self, other: Intervals) -> Intervals:
-        if not len(self):
+        if not len(self) or not len(other):
             return self
         return self & other.complement(int(self.starts[0]), int(self.ends[-1]))
 

@@ -66,8 +66,9 @@ def explain(gaps: Gaps, hosts: HostStates | None) -> IdleParts:
 
 def _before_launch(gaps: Gaps, hosts: HostStates) -> Part:
     """Cause before the launch call: the state of the host's threads."""
-    found = hosts.cut(gaps.thread, gaps.starts, gaps.call_starts)
-    gap, cause = found.interval, _LABELS[found.state]
+    late = np.flatnonzero(gaps.call_starts > gaps.starts)
+    found = hosts.cut(gaps.thread[late], gaps.starts[late], gaps.call_starts[late])
+    gap, cause = late[found.interval], _LABELS[found.state]
     no_launch = gaps.started[gap] & (gaps.thread[gap] < 0)
     cause[no_launch & np.isin(cause, [*_DISPATCH, causes.GC])] = causes.NO_LAUNCH
     # What starts while the host is blocked had been launched before.

@@ -67,7 +67,8 @@ def host_work(trace: Trace) -> Intervals:
     if hosts is None or 2 * np.count_nonzero(work.launched & real) < np.count_nonzero(real):
         return Intervals.empty()
     spans = Spans(trace)
-    calls = np.flatnonzero(spans.of(*_CALLS) & np.isin(spans.track, hosts.feeders))
+    calls = np.flatnonzero(spans.of(*_CALLS))
+    calls = calls[np.isin(spans.track[calls], hosts.feeders)]
     if not calls.size:
         return Intervals.empty()
     ts, least = spans.ts[calls], trace.once(longest_dispatch_ns)
@@ -85,7 +86,7 @@ def _unseen_calls(trace: Trace, hosts: HostStates) -> Intervals:
     Level 0 of torch_npu leaves out all calls of CANN: a copy then looks like milliseconds without any.
     """
     spans = Spans(trace)
-    if (spans.of("runtime", "sync") & np.isin(spans.track, hosts.feeders)).any():
+    if np.isin(spans.track[spans.of("runtime", "sync")], hosts.feeders).any():
         return Intervals.empty()
     waiting = [name_id for name_id, name in trace.once(names_by_id).items() if name in _WAITING]
     at = np.flatnonzero(spans.of("op") & np.isin(spans.name, waiting) & (spans.dur > 0))
@@ -96,6 +97,8 @@ def _messages(trace: Trace, hosts: HostStates) -> Intervals:
     """Calls of MPI, which neither launch work nor prepare launches, however short they are."""
     spans, names = Spans(trace), trace.once(names_by_id)
     calls = [name_id for name_id, name in names.items() if MPI_CALL.match(name)]
+    if not calls:
+        return Intervals.empty()
     at = np.flatnonzero(np.isin(spans.name, calls) & (spans.dur > 0) & np.isin(spans.track, hosts.feeders))
     return Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
 
@@ -109,7 +112,9 @@ def first_calls(trace: Trace) -> Intervals:
     if hosts is None:
         return Intervals.empty()
     spans = Spans(trace)
-    calls = np.flatnonzero(spans.of("runtime") & np.isin(spans.track, hosts.feeders))
+    calls = np.flatnonzero(spans.of("runtime"))
+    calls = calls[np.isin(spans.track[calls], hosts.feeders)]
+    calls = calls[np.isin(spans.name[calls], distinct(spans.name[calls[spans.dur[calls] >= LOADING_NS]]))]
     calls = calls[np.lexsort((spans.id[calls], spans.ts[calls]))]
     first = calls[np.unique(spans.name[calls], return_index=True)[1]]
     first = first[spans.dur[first] >= LOADING_NS]
@@ -124,11 +129,13 @@ def first_operators(trace: Trace) -> Intervals:
     size takes a new kernel. Ask for it with `Trace.once`.
     """
     spans, work = Spans(trace), DeviceWork.of(trace)
-    launches = spans.rows(distinct(work.launch[work.are("compute") & work.launched]))
-    around = distinct(spans.around[launches])
-    ops = around[(around >= 0) & spans.of("op")[around]]
-    # Most names have no operator that is long enough.
-    ops = ops[np.isin(spans.name[ops], distinct(spans.name[ops[spans.dur[ops] >= LOADING_NS]]))]
+    op = spans.of("op")
+    long = distinct(spans.name[np.flatnonzero(op & (spans.dur >= LOADING_NS))])
+    if not long.size:
+        return Intervals.empty()
+    launching = np.zeros(op.size + 1, np.bool_)  # the last stands for launches outside of operators
+    launching[spans.around[spans.rows(work.launch[work.are("compute") & work.launched])]] = True
+    ops = np.flatnonzero(op & launching[:-1] & np.isin(spans.name, long))
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
     marks = _code_loading(spans)
     starts, ends = [], []
@@ -169,13 +176,16 @@ def unseen_work(trace: Trace) -> Intervals:
     if hosts is None:
         return Intervals.empty()
     spans, work = Spans(trace), DeviceWork.of(trace)
-    waits = spans.of("sync", "runtime") & np.isin(spans.name, synchronising_names(trace)) & (spans.dur >= UNSEEN_NS)
-    waits &= np.isin(spans.track, hosts.feeders)
+    waits = np.flatnonzero(spans.of("sync", "runtime") & (spans.dur >= UNSEEN_NS))
+    waits = waits[np.isin(spans.name[waits], synchronising_names(trace)) & np.isin(spans.track[waits], hosts.feeders)]
     # A copy that was asked for has nothing to wait for but earlier work. The first call of all makes the context.
-    late = work.are("copy") & (work.call_ns >= UNSEEN_NS) & np.isin(work.thread, hosts.feeders)
-    late &= work.called > int(work.called[work.launched].min(initial=np.iinfo(np.int64).max))
+    late = np.flatnonzero(work.are("copy") & (work.call_ns >= UNSEEN_NS))
+    earliest = int(work.called[work.launched].min(initial=np.iinfo(np.int64).max))
+    late = late[np.isin(work.thread[late], hosts.feeders) & (work.called[late] > earliest)]
     starts = np.append(spans.ts[waits], work.called[late])
-    ends = np.append(spans.ts[waits] + spans.dur[waits], np.minimum(work.called + work.call_ns, work.ts)[late])
+    ends = np.append(
+        spans.ts[waits] + spans.dur[waits], np.minimum(work.called[late] + work.call_ns[late], work.ts[late])
+    )
     found = Intervals.union_of(starts, ends)
     for device in trace.once(device_times):
         found = found - device.busy

@@ -166,7 +166,9 @@ class _Labelled:
         if not at.size or not starts.size:
             return self
         lefts, rights, index, tile = overlay(self.starts[at], self.ends[at], starts, ends)
-        rest = Intervals(starts, ends).complement(int(self.starts[at].min()), int(self.ends[at].max()))
+        rest = Intervals.empty()
+        if (rights - lefts).sum() < (self.ends[at] - self.starts[at]).sum():
+            rest = Intervals(starts, ends).complement(int(self.starts[at].min()), int(self.ends[at].max()))
         left = overlay(self.starts[at], self.ends[at], rest.starts, rest.ends)
         kept = np.flatnonzero(~some)
         parts = (
