@@ -113,17 +113,17 @@ export class TileStore {
   private next(): void {
     while (this.asking.length < AT_ONCE && this.wanted.length) {
       const first = this.wanted[0] as Wanted;
-      const quick = (one: Wanted) => this.ready(one);
+      const turn = (one: Wanted) => (this.ready(one) ? -1 : one.turn);
+      const slow = turn(first) >= SLOW;
       // One slow track beside the last quick one: the server has a core for each.
-      if (!offline && !quick(first) && first.turn >= SLOW && this.asking.length > 1 && this.asking.some((one) => one.turn < SLOW)) return;
-      const alone = offline || !quick(first);
-      const together = alone
+      if (!offline && slow && this.asking.length > 1 && this.asking.some((one) => one.turn < SLOW)) return;
+      const together = offline || slow
         ? [first]
         : this.wanted
-            .filter((one) => one.level === first.level && one.tile === first.tile && quick(one))
+            .filter((one) => one.level === first.level && one.tile === first.tile && turn(one) === turn(first))
             .slice(0, TOGETHER);
       this.wanted = this.wanted.filter((one) => !together.includes(one));
-      void this.ask(first.level, first.tile, quick(first) ? -1 : first.turn, together.map((one) => one.track));
+      void this.ask(first.level, first.tile, turn(first), together.map((one) => one.track));
     }
   }
 
