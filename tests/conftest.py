@@ -27,7 +27,14 @@ if of_locale(os.environ) != "en":
 #: on that of the large.
 _BOTH_SIDES = {"analyses": 32, "signals": 32, "ingest": 24, "store": 4}
 #: Sizes at which the smallest trace is handled as a large one is.
-LARGE = {"nested_events": 2, "threaded_events": 0, "joined_activities": 1, "concurrent_events": 1, "kept_bytes": 0}
+LARGE = {
+    "nested_events": 2,
+    "threaded_events": 0,
+    "joined_activities": 1,
+    "concurrent_events": 1,
+    "kept_bytes": 0,
+    "kept_last": 0,
+}
 #: Instances of DuckDB that stay open for the next test, of each kind.
 _INSTANCES = 4
 #: Where files lie in memory, and the room that all tests may take there, with a margin.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,42 @@ def test_arrays_count_wherever_they_are() -> None:
     assert footprint(_Pair(array, {"a": [array, array]})) == 8000 + 64 + 2 * (64 + 8000)
     assert footprint([np.zeros(1, np.int64)] * 1000) == 1000 * (64 + 8)
     assert footprint(None) == 0
+
+
+def test_a_trace_keeps_some_bytes_of_what_was_used_last() -> None:
+    made: list[str] = []
+
+    class Column:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __call__(self, _: Trace) -> np.ndarray:
+            made.append(self.name)
+            return np.zeros(1000)
+
+    columns = [Column(name) for name in ("first", "second", "third")]
+    trace = Facts().trace()
+    for column in (*columns, columns[0]):
+        trace.once(column)
+    trace.forget(8000, 16_000)
+    for column in columns:
+        trace.once(column)
+    assert made == ["first", "second", "third", "second"]
+
+
+def test_what_a_value_has_computed_of_itself_counts() -> None:
+    @dataclass(frozen=True)
+    class Value:
+        given: np.ndarray
+
+        @cached_property
+        def doubled(self) -> np.ndarray:
+            return 2 * self.given
+
+    value = Value(np.zeros(100))
+    assert footprint(value) == 800
+    assert value.doubled.size == 100
+    assert footprint(value) == 1600
 
 
 def test_a_trace_lets_go_of_what_is_large() -> None:

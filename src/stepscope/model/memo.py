@@ -24,7 +24,8 @@ class Memo(Generic[T]):
         """The value; one thread computes it, others wait. Nothing is kept of a computation that failed."""
         with self._guard:
             if compute in self._values:
-                return self._values[compute]
+                found = self._values[compute] = self._values.pop(compute)  # used last
+                return found
             lock = self._locks[compute]
         with lock:
             with self._guard:
@@ -41,11 +42,22 @@ class Memo(Generic[T]):
             self._values[compute] = value
             self._stated.add(compute)
 
-    def forget(self, large: Callable[[object], bool]) -> None:
-        """Drop the values that are large; who holds one keeps it."""
+    def forget(self, size: Callable[[object], int], least: int, kept: int = 0) -> None:
+        """Drop values of at least so many bytes, but for those used last; who holds one keeps it.
+
+        Args:
+            size: Bytes of a value.
+            least: What is smaller stays.
+            kept: How many bytes of the others stay.
+        """
         with self._guard:
             known = tuple(item for item in self._values.items() if item[0] not in self._stated)
-        dropped = [compute for compute, value in known if large(value)]
+        dropped = []
+        for compute, value in reversed(known):
+            if (held := size(value)) >= least:
+                kept -= held
+                if kept < 0:
+                    dropped.append(compute)
         with self._guard:
             for compute in dropped:
                 self._values.pop(compute, None)

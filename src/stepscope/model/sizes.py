@@ -24,7 +24,8 @@ class Sizes:
         joined_activities: Device activities of which many columns may be in memory twice (200,000 take 20 MB).
         concurrent_events: Events of a rank about which several questions are asked at a time; each may need some 100
             bytes per event.
-        kept_bytes: Results of a large rank above this size are recomputed instead of kept.
+        kept_bytes: Results of a large rank above this size are recomputed instead of kept,
+        kept_last: but for so many bytes of those that were used last.
         kept_tables: Tables of a report above this size are in files.
         parallel_bytes: Input from which on several recordings are read by processes, which take a while to start.
         chunk_segments: Events of text staged together; 16 MiB of a real trace hold some 60,000.
@@ -52,6 +53,7 @@ class Sizes:
     joined_activities: int = 200_000
     concurrent_events: int = 4_000_000
     kept_bytes: int = 16 << 20
+    kept_last: int = 512 << 20
     kept_tables: int = 64 << 20
     parallel_bytes: int = 48 << 20
     chunk_segments: int = 1 << 16

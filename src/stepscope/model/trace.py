@@ -176,11 +176,14 @@ class Trace:
         """
         self._memo.state(compute, value)
 
-    def forget(self, least: int) -> None:
-        """Drop values of `once` of at least so many bytes; they are recomputed when asked for."""
+    def forget(self, least: int, kept: int = 0) -> None:
+        """Drop values of `once` of at least so many bytes, but for `kept` bytes of those used last.
+
+        They are recomputed when asked for.
+        """
         from stepscope.model.process.footprint import footprint, give_back
 
-        self._memo.forget(lambda value: footprint(value) >= least)
+        self._memo.forget(footprint, least, kept)
         give_back()
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import EVERY_HOST_EVENT, Change
-from stepscope.model.intervals import Intervals
+from stepscope.model.intervals import Intervals, distinct
 from stepscope.rules.pricing import Priced
 from stepscope.signals import Signals
 
@@ -79,6 +79,6 @@ def _time(change: Change) -> Intervals:
 
 def _events(change: Change) -> NDArray[np.int64]:
     parts = [part.events for part in (*change.device, *change.host)]
-    every = np.unique(np.concatenate([*parts, change.unblocked, change.overlapped]))
+    every = distinct(np.concatenate([*parts, change.unblocked, change.overlapped]))
     named: NDArray[np.int64] = every[every != EVERY_HOST_EVENT[0]]
     return named

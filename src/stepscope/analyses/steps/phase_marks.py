@@ -120,7 +120,8 @@ def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Interval
     """
     spans = Spans(trace)
     names = {name_id: name for name_id, name in names_of(trace, ("op",)) if _BACKWARD.search(name)}
-    mine = ops[np.isin(spans.name[ops], list(names))]
+    named = np.isin(spans.name[ops], list(names))
+    mine = ops[named]
     flows = trace.columns(
         "SELECT source, target FROM flows WHERE kind = 'forward_backward' AND source IS NOT NULL AND target IS NOT NULL"
     )
@@ -129,7 +130,7 @@ def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Interval
     on_threads = np.append(spans.track[mine], spans.track[target])
     threads = tuple(int(track) for track in np.unique(on_threads[on_threads != main]).tolist())
     # Whatever such a thread does is part of the pass; the main thread waits for it.
-    at = np.union1d(mine, ops[np.isin(spans.track[ops], threads)])
+    at = ops[named | np.isin(spans.track[ops], threads)]
     ran = Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
     again = source[np.isin(spans.track[source], threads)]
     recomputed = Intervals.union_of(spans.ts[again], spans.ts[again] + np.maximum(spans.dur[again], 0))
@@ -139,7 +140,7 @@ def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Interval
         around = Intervals.union_of(spans.ts[whole], spans.ts[whole] + spans.dur[whole])
         inner = inner[around.at(spans.ts[inner])]
         recomputed |= around - Intervals.union_of(spans.ts[inner], spans.ts[inner] + spans.dur[inner])
-    main_ops = outermost(spans, np.setdiff1d(ops[spans.track[ops] == main], mine))
+    main_ops = outermost(spans, ops[(spans.track[ops] == main) & ~named])
     forward = np.sort(spans.ts[source[spans.track[source] == main]])
     return _joined(ran, main_ops.ts), threads, recomputed, forward[~recomputed.at(forward)]
 

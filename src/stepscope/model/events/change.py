@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.intervals import distinct
+
 Events = NDArray[np.int64]
 
 
@@ -77,8 +79,8 @@ class Change:
             self.device + other.device,
             self.host + other.host,
             self.time + other.time,
-            np.union1d(self.unblocked, other.unblocked),
-            np.union1d(self.overlapped, other.overlapped),
+            distinct(np.append(self.unblocked, other.unblocked)),
+            distinct(np.append(self.overlapped, other.overlapped)),
         )
 
 

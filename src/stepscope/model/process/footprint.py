@@ -24,7 +24,9 @@ def footprint(value: object) -> int:
     if isinstance(value, (list, tuple, set, frozenset)):
         return _all(value, len(value))
     if is_dataclass(value):
-        return sum(footprint(getattr(value, field.name)) for field in fields(value))
+        # What it has computed of itself counts, too.
+        held = getattr(value, "__dict__", None)
+        return sum(map(footprint, held.values() if held else (getattr(value, one.name) for one in fields(value))))
     return 0
 
 

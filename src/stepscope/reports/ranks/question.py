@@ -201,9 +201,9 @@ class Question:
         return parts_of(self.whole, self.parts, failed)
 
     def forget(self) -> None:
-        """Keep nothing large for other questions."""
+        """Keep little that is large for other questions."""
         for trace in {self.whole, self.within}:
-            trace.forget(SIZES.kept_bytes)
+            trace.forget(SIZES.kept_bytes, SIZES.kept_last)
 
     def ask(self, analysis: Analysis) -> _Answer:
         """The answer to one question."""

@@ -36,6 +36,7 @@ import numpy as np
 from stepscope.language import listing, pattern, said
 from stepscope.model.amounts import duration
 from stepscope.model.events.change import Change, Scaled
+from stepscope.model.intervals import distinct
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -86,7 +87,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=_actions(s(platform), found.name, found.on_device),
         change=Change(
             device=(Scaled(found.kernels[tiny], _TINY_LEFT), Scaled(found.kernels[~tiny], left)),
-            host=(Scaled(np.union1d(found.events, found.handed), _host_left(found, left)),),
+            host=(Scaled(distinct(np.append(found.events, found.handed)), _host_left(found, left)),),
         ),
         most_ns=sum(int(ns) for ns, _ in times) // s(recorded_steps) or None,
         confidence=0.95,

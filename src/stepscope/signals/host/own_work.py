@@ -16,7 +16,7 @@ from stepscope.analyses.shared.host_states import host_states
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Ids, Spans, named, names_by_id
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals
+from stepscope.model.intervals import Intervals, distinct
 from stepscope.signals.host.host import idle, line
 from stepscope.signals.host.samples import Sampled, sampled
 from stepscope.signals.shared.job import step_ns
@@ -118,7 +118,7 @@ def before_new_kernels(s: Signals) -> bool:
     end = int(found.ends[np.argmax(found.ends - found.starts)])
     compute = work.are("compute")
     late = compute & (work.ts >= end)
-    return bool(np.setdiff1d(work.name[late], work.name[compute & ~late]).size)
+    return not np.isin(distinct(work.name[late]), distinct(work.name[compute & ~late])).all()
 
 
 def asking(s: Signals) -> Intervals:
