@@ -68,6 +68,26 @@ def test_every_page_and_both_recordings(chromium: browser.Browser, where: str) -
     page.close()
 
 
+def test_noise_of_a_table_has_no_colour(chromium: browser.Browser, folder: Path) -> None:
+    simulate(SimJob(steps=5, model="mlp", layers=2, noise_seed=2), folder / "again")
+    with compared(folder / "base", folder / "again") as found:
+        page = opened(chromium, found)
+        go(page, "#/differences?tab=kernels")
+        page.eventually("!!document.querySelector('main table tbody tr')", 30)
+        page.run(
+            "[...document.querySelectorAll('main .tools button')].find(b => b.textContent === 'All columns').click()"
+        )
+        rows = page.run(
+            """(() => { const [table] = document.querySelectorAll('main table');
+            const at = [...table.tHead.rows[0].cells].findIndex(one => one.textContent.trim().startsWith('sure'));
+            return [...table.tBodies[0].rows].map(row => [row.cells[at].textContent,
+                row.querySelector('.longer, .shorter') !== null]) })()"""
+        )
+        page.close()
+    assert len(rows) > 10
+    assert [one for one in rows if one != ["no", False]] == []
+
+
 def test_timelines_move_together_by_keyboard(chromium: browser.Browser, where: str) -> None:
     page = opened(chromium, where, scheme="dark")
     page.eventually(DRAWN)
