@@ -53,7 +53,7 @@ class Sizes:
     joined_activities: int = 200_000
     concurrent_events: int = 4_000_000
     kept_bytes: int = 16 << 20
-    kept_last: int = 512 << 20
+    kept_last: int = 256 << 20
     kept_tables: int = 64 << 20
     parallel_bytes: int = 48 << 20
     chunk_segments: int = 1 << 16
