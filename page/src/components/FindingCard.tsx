@@ -4,7 +4,7 @@ import { offline } from "../data/client";
 import { href } from "../shell/router";
 import type { EvidenceRow, Finding, ItemBlock, Report, Thresholds } from "../data/types";
 import { getPlaces, placeWords, type FindingPlace } from "../timeline/places";
-import { duration, percent, quantity, visible } from "./format";
+import { duration, headingOf, percent, quantity, visible } from "./format";
 import { memoryPlace } from "./memoryPlace";
 import { has } from "./TablePanel";
 import { coded } from "./Words";
@@ -92,7 +92,7 @@ function EvidenceLinks({ finding, number, thresholds }: { finding: Finding; numb
             <tbody>
               {figures.map(([name, value]) => (
                 <tr>
-                  <th scope="row" title={name}>{wordsOf(name)}</th>
+                  <th scope="row" title={name}>{headingOf({ name })}</th>
                   <td class="n">{typeof value === "number" ? measured(name, value, thresholds[name]?.unit) : visible(value)}</td>
                   <td class="aside">{thresholds[name]?.why}</td>
                 </tr>
@@ -111,9 +111,6 @@ function measured(name: string, value: number, unit = ""): string {
   if (unit === "ns" || name.endsWith("_ns")) return duration(value);
   return quantity(value, unit || (name.endsWith("bytes") ? "bytes" : ""));
 }
-
-/** `wait_ns` as `wait`: its unit stands beside it. */
-const wordsOf = (name: string): string => name.replace(/_(ns|bytes)$/, "").replaceAll("_", " ");
 
 /** What tells a row from others of its table; empty where there is one. */
 function rowWords({ table, where }: EvidenceRow, rows: EvidenceRow[]): string {

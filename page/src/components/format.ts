@@ -87,6 +87,6 @@ export function scaleOf(column: Column, values: Iterable<Value>): Scale {
 }
 
 /** The heading of a column without its unit: `self device` for `self_device_ns`. */
-export function headingOf(column: Column): string {
+export function headingOf(column: Pick<Column, "name">): string {
   return column.name.replace(/_ns$/, "").replaceAll("_", " ");
 }
