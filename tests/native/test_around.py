@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,13 +35,13 @@ def test_any_tree(drawn: list[tuple[int, bool]], most: int) -> None:
 
 
 @given(TREES, st.randoms(use_true_random=False))
-def test_lanes_whatever_the_order(drawn: list[tuple[int, bool]], random: object) -> None:
+def test_lanes_whatever_the_order(drawn: list[tuple[int, bool]], random: Random) -> None:
     parents, members, numbers = tree(drawn)
     depth = list[int]()
     for parent in parents:
         depth.append(depth[parent] + 1 if parent >= 0 else 0)
     order = list(range(len(drawn)))
-    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(order)
     place = {old: new for new, old in enumerate(order)} | {-1: -1}
     found = nested_lanes(
         np.array([place[parents[old]] for old in order], np.int32),

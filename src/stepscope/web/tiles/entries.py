@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.events.nesting import is_outer_first
 from stepscope.model.intervals import Times, ascending
 from stepscope.model.sizes import SIZES
 from stepscope.native.merging import merge
@@ -60,9 +61,7 @@ class TrackEvents(_Columns):
         cls, ts: Times, dur: Times, lane: NDArray[Any], *, id: NDArray[Any], name: NDArray[Any], kind: NDArray[Any]
     ) -> TrackEvents:
         """Sort events, which may come in any order, and give every column its type."""
-        later, longer = np.diff(ts), np.diff(dur)
-        sorted_ = ((later > 0) | ((later == 0) & (longer <= 0))).all()
-        order = ascending(lane) if sorted_ else np.lexsort((-dur, ts, lane))
+        order = ascending(lane) if is_outer_first(ts, ts + dur) else np.lexsort((-dur, ts, lane))
         types = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.uint16)
         columns = (ts, dur, id, name, kind, lane)
         return cls(*(column[order].astype(type_, copy=False) for column, type_ in zip(columns, types, strict=True)))
