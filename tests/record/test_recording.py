@@ -29,9 +29,13 @@ print("trained", *sys.argv[1:])
 def record(folder: Path, code: str, *options: str, **variables: str) -> Recorded:
     """Record a program given as text."""
     (folder / "program.py").write_text(code)
-    command = [sys.executable, "-m", "stepscope", "record", "-o", "out", "--no-report", *options, "--"]
+    return recorded(folder, *options, "--", sys.executable, "program.py", "--lr", "1", **variables)
+
+
+def recorded(folder: Path, *arguments: str, **variables: str) -> Recorded:
+    """What `stepscope record` with these arguments leaves."""
     done = subprocess.run(
-        [*command, sys.executable, "program.py", "--lr", "1"],
+        [sys.executable, "-m", "stepscope", "record", "-o", "out", "--no-report", *arguments],
         capture_output=True, text=True, cwd=folder, timeout=60,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCES), str(FAKES)]), **variables},
     )  # fmt: skip
@@ -47,6 +51,14 @@ def test_four_steps_are_marked(tmp_path: Path) -> None:
     assert "recorded steps 10 to 13 (steps are updates by the optimizer) of rank 0" in recorded.errors
     # Nothing unfinished is left.
     assert sorted(path.suffix for path in recorded.folder.iterdir()) == [".json", ".jsonl"]
+
+
+@pytest.mark.parametrize("options", [[], ["--watch", "--"]])
+def test_a_file_alone_is_run_by_this_python(options: list[str], tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(TRAIN.format(steps=20))
+    found = recorded(tmp_path, *options, "program.py", "--lr", "1")
+    assert (found.status, found.output) == (0, "trained --lr 1\n"), found.errors
+    assert bool(found.files) == (not options)
 
 
 def test_other_steps(tmp_path: Path) -> None:
@@ -344,8 +356,8 @@ def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_no_program(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "stepscope", "record", "-o", str(tmp_path / "out"), "--", "train.py"]
+    command = [sys.executable, "-m", "stepscope", "record", "-o", str(tmp_path / "out"), "--", "trian.py"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(SOURCES)})
     assert done.returncode == 2
-    assert "train.py can't be started" in done.stderr
-    assert "python train.py" in done.stderr
+    assert "trian.py can't be started (No such file or directory)" in done.stderr
+    assert "give a Python file or a command, as you would start it" in done.stderr

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 import typer
 
 from stepscope.cli.trying.behind import own_options
-from stepscope.cli.trying.command import _command
 
 
 def test_options_behind_a_program_that_does_not_name_them_are_ours(
@@ -34,18 +32,3 @@ def test_an_option_without_a_value_is_said(tmp_path: Path) -> None:
     for wrong in (["--json"], ["--minutes", "soon"], ["--minutes", "nan"]):
         with pytest.raises(typer.BadParameter):
             own_options([str(program), *wrong], [])
-
-
-def test_a_python_file_is_run_by_this_python_unless_it_names_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    file = Path("train.py")
-    file.write_text("pass\n")
-    file.chmod(0o755)
-    assert _command(["train.py", "a"]) == [sys.executable, "train.py", "a"]
-    file.write_text("#!/usr/bin/env python3\n")
-    assert _command(["train.py", "a"]) == ["./train.py", "a"]
-    file.chmod(0o644)
-    assert _command(["train.py"]) == [sys.executable, "train.py"]
-    assert _command(["torchrun", "train.py"]) == ["torchrun", "train.py"]

@@ -68,8 +68,6 @@ def run(
 
 
 def _hint(program: str) -> str:
-    if program.endswith(".py"):
-        return said("give the program as you would start it: python {program}", program=program)
     if shutil.which(program) is None:
-        return said("give a program after --, as you would start it")
+        return said("give a Python file or a command, as you would start it")
     return said("see whether it runs")

@@ -15,7 +15,9 @@ _SLOW_WATCHED: Final = 1.5
 #: A jump of memory is this share of the most before.
 _JUMP: Final = 0.25
 
-Program = Annotated[list[str], typer.Argument(metavar="PROGRAM...", help="The program and its arguments, after `--`.")]
+Program = Annotated[
+    list[str], typer.Argument(metavar="PROGRAM...", help="A Python file or a command, with its arguments.")
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="DIR", help="Folder for the recordings; named after the time if not given."),
@@ -136,6 +138,7 @@ def record(
     The program's output and exit status are its own. Each rank writes a recording.
     """
     from stepscope.cli.recording.diagnosis import diagnose
+    from stepscope.cli.recording.starting import command_of
     from stepscope.cli.recording.watching import watching
     from stepscope.cli.speed import given_environment
     from stepscope.model.errors import UserError
@@ -171,7 +174,8 @@ def record(
             ring=STEPS if watch else 0, jump=_JUMP if watch else 0.0, cooldown_s=cooldown,
             keep=keep if watch else 0, keep_bytes=keep_mib << 20, control=str(control_folder()) if lasting else "",
         )  # fmt: skip
-        command = nsys.profiled(program, settings, nsys_option or []) if with_ else program
+        started = command_of(program)
+        command = nsys.profiled(started, settings, nsys_option or []) if with_ else started
         hidden, before = (folder / WATCHED, recordings_in(folder)) if watch else (None, [])
         sampler = None if no_machine else MachineSampler(folder, reports, watched=hidden)
         with watching(settings, sampler, prometheus) as watched:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -103,6 +102,7 @@ def _carry_out(
     keep_prices: bool,
 ) -> tuple[Tried, int]:
     """Carry a trial out; what it found, and the exit status of a signal that cut it, or 0."""
+    from stepscope.cli.recording.starting import command_of
     from stepscope.cli.speed import given_environment
     from stepscope.cli.trying.stopping import Stopped, stopping
     from stepscope.trying import prices
@@ -114,7 +114,7 @@ def _carry_out(
     from stepscope.trying.trial import Trial, new_folder
 
     chosen(only)
-    command = _command(program)
+    command = command_of(program)
     working = Path.cwd()
     folder = (output or new_folder()).absolute()
     file = prices.default_file()
@@ -148,19 +148,6 @@ def _carry_out(
 
 def _say(text: str) -> None:
     typer.echo(told(said("stepscope: {text}.", text=text)), err=True)
-
-
-def _command(program: list[str]) -> list[str]:
-    """The command to start: a Python file is run by this Python, unless it says itself what runs it."""
-    first = Path(program[0])
-    if first.suffix != ".py" or not first.is_file():
-        return list(program)
-    with first.open("rb") as file:
-        names_its_own = file.read(2) == b"#!"
-    if names_its_own and os.access(first, os.X_OK):
-        # Without a folder it would be looked for among installed programs.
-        return [str(first) if first.parent != Path() else f".{os.sep}{first}", *program[1:]]
-    return [sys.executable, *program]
 
 
 def _listed() -> str:
