@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stepscope.language import listing, pattern, said, sentences
+from stepscope.language import listing, said, sentences
 from stepscope.model.amounts import plural
-from stepscope.reports.blocks import PARTS, Bar, Bars, Line, Section
+from stepscope.reports.blocks import PARTS, Bar, Bars, Section
 from stepscope.reports.contents import Contents
-from stepscope.reports.units import duration
+from stepscope.reports.sections.odd_steps import left_out, odd_steps
 
 #: Up to this many bars are shown one by one.
 _MOST_BARS: Final = 12
-#: Steps that are not typical and are named one by one.
-_MOST_NAMED: Final = 6
-_ROLES: Final = {
-    "partial": pattern("the recording starts or ends within"),
-    "warm-up": pattern("longer than the steps after"),
-    "edge": pattern("with what the profiler's start or stop adds"),
-    "outlier": pattern("far from the others in length"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +49,7 @@ def budget(report: Contents, top: int) -> Section:
     aside = _aside(steps, places) if has_steps(report) else said("no steps are known")
     if atypical := left_out(report):
         aside = sentences((aside, said("without {steps} not typical", steps=plural(atypical, "step"))), " · ")
-    return Section("Where the time went", (Bars(tuple(bars)), *_atypical(report)), aside=aside)
+    return Section("Where the time went", (Bars(tuple(bars)), *odd_steps(report)), aside=aside)
 
 
 def step_rows(report: Contents) -> list[dict[str, Any]]:
@@ -77,46 +69,6 @@ def has_steps(report: Contents) -> bool:
         return all(row["part"] != "in use" for row in report.rows("coverage"))
     steps = zip(table.column("step"), table.column("role"), strict=True)
     return any(step is not None and role != "window" for step, role in steps)
-
-
-def left_out(report: Contents) -> int:
-    """The number of steps that are not typical, where others are."""
-    table = report.tables.get("step_budget")
-    if not table:
-        return 0
-    rows = zip(table.column("rank"), table.column("step"), table.column("typical"), strict=True)
-    steps = {(rank, step): bool(typical) for rank, step, typical in rows if step is not None}
-    typical = sum(steps.values())
-    return len(steps) - typical if typical else 0
-
-
-def _atypical(report: Contents) -> Iterator[Line]:
-    """A line for each kind of steps that are not typical, with their lengths."""
-    if "step_budget" not in report.tables or not left_out(report):
-        return
-    rows = [
-        row
-        for row in report.tables["step_budget"].records()
-        if row["step"] is not None and not row.get("typical", True)
-    ]
-    by_role: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_role.setdefault(row["role"], []).append(row)
-    for role, same in by_role.items():
-        numbers = dict.fromkeys(row["step"] for row in same)
-        shown = ", ".join(map(str, list(numbers)[:_MOST_NAMED])) + (", ..." if len(numbers) > _MOST_NAMED else "")
-        times = [row["total_ns"] for row in same]
-        span = duration(min(times))
-        if len(times) > 1:
-            span = said("{least} to {most}", least=span, most=duration(max(times)))
-        yield Line(
-            said(
-                "not counted: {en_step} {shown} ({role}), {span}: {roles}",
-                en_step="step" if len(numbers) == 1 else "steps", shown=shown, role=role, span=span,
-                roles=said(_ROLES[role]) if role in _ROLES else "",
-            ),
-            tone="info",
-        )  # fmt: skip
 
 
 def _steps(report: Contents) -> list[_Step]:

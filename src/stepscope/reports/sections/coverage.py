@@ -8,7 +8,8 @@ from typing import Any, Final
 from stepscope.language import said
 from stepscope.model.amounts import plural
 from stepscope.reports.contents import Contents
-from stepscope.reports.sections.budget import has_steps, left_out, step_rows
+from stepscope.reports.sections.budget import has_steps, step_rows
+from stepscope.reports.sections.odd_steps import left_out
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration, percent
 
@@ -49,6 +50,9 @@ def covered(report: Contents) -> Iterator[str]:
 def _steps(report: Contents) -> Iterator[str]:
     rows = step_rows(report)
     total = sum(row["total_ns"] for row in rows)
+    if not total and has_steps(report) and any(row["device"] is not None for row in rows):
+        yield _without_time(len({(row["rank"], row["step"]) for row in rows}), rows[0].get("source") == "requests")
+        return
     if not total:
         # Without a recorded device, the length of a step is that on the host.
         lengths = [row["end_ns"] - row["start_ns"] for row in rows if row["step"] is not None]
@@ -69,11 +73,9 @@ def _steps(report: Contents) -> Iterator[str]:
     number = round(len({(row["rank"], row["step"]) for row in rows}) / ranks)
     others = round(left_out(report) / ranks)
     of = said(" (of {number} recorded)", number=number + others) if others else ""
-    name = said("typical {called}", called=_called(report, rows))
-    many = name + ("es" if name.endswith("s") else "s")
     yield said(
         "{number} of {total}{of}{slowest}",
-        number=plural(number, name, many), total=duration(total // len(rows)), of=of,
+        number=_counted(report, rows, number), total=duration(total // len(rows)), of=of,
         slowest=_slowest(rows, total // len(rows)),
     )  # fmt: skip
     yield said("device busy {busy} of it", busy=busy)
@@ -88,11 +90,25 @@ def _slowest(rows: list[dict[str, Any]], mean: int) -> str:
     return said(", {longest} on rank {rank}", longest=duration(longest), rank=rank) if longest > _CLEARLY * mean else ""
 
 
-def _called(report: Contents, rows: list[dict[str, Any]]) -> str:
-    """What a step is: a request, a step of denoising, a pass of a network."""
-    source = rows[0].get("source")
-    denoises = any(program.kind == "diffusion" for program in report.programs.values())
-    return {"requests": "request", "passes": "denoising step" if denoises else "pass"}.get(source or "", "step")
+def _counted(report: Contents, rows: list[dict[str, Any]], number: int) -> str:
+    """So many steps by what a step is: a request, a step of denoising, a pass of a network."""
+    match rows[0].get("source"):
+        case "requests":
+            return plural(number, "typical request")
+        case "passes" if any(program.kind == "diffusion" for program in report.programs.values()):
+            return plural(number, "typical denoising step")
+        case "passes":
+            return plural(number, "typical pass", "typical passes")
+    return plural(number, "typical step")
+
+
+def _without_time(number: int, requests: bool) -> str:
+    """Steps whose work was done before that of earlier ones was, or that gave the device none."""
+    return said(
+        "{steps} without time of the device to {en_itself}",
+        steps=plural(number, "request") if requests else plural(number, "step"),
+        en_itself="itself" if number == 1 else "themselves",
+    )
 
 
 def _outside(rows: list[dict[str, Any]], recorded: int, marked: bool) -> Iterator[str]:
