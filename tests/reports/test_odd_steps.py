@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.language import speaking, told
 from stepscope.reports.build import ReportOptions, build_report
 from stepscope.reports.contents import Contents
+from stepscope.reports.sections.budget import budget
 from stepscope.reports.sections.coverage import covered
 from stepscope.reports.sections.odd_steps import odd_steps
 from support import Facts
@@ -52,3 +54,11 @@ def test_requests_with_some_are_not() -> None:
 )
 def test_one_alone_has_no_length(steps: tuple[int, ...], expected: str) -> None:
     assert expected in list(covered(served(1, steps=steps)))
+
+
+def test_the_telling_ones_of_many_are_named_in_chinese() -> None:
+    bars = budget(served(1, requests=16), 5).blocks[0].rows
+    names = [str(bar.label) for bar in bars]
+    assert [name.partition(",")[0] for name in names] == ["fastest", "median", "slowest", "mean"]
+    with speaking("zh"):
+        assert [told(bar.label).partition("，")[0] for bar in bars] == ["最快", "中位数", "最慢", "平均"]

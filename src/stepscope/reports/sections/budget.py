@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stepscope.language import listing, said, sentences
+from stepscope.language import listing, pattern, said, sentences
 from stepscope.model.amounts import plural
 from stepscope.reports.blocks import PARTS, Bar, Bars, Section
 from stepscope.reports.contents import Contents
@@ -84,8 +84,12 @@ def _steps(report: Contents) -> list[_Step]:
 def _chosen(steps: Sequence[_Step], label: Any) -> list[Bar]:
     # Of requests that overlap, one may have no time of the device to itself.
     ordered = sorted((step for step in steps if step.total), key=lambda step: step.total) or list(steps)
-    chosen = (("fastest", ordered[0]), ("median", ordered[(len(ordered) - 1) // 2]), ("slowest", ordered[-1]))
-    return [Bar(f"{name}, {label(one)}", one.total, one.parts, False, one.rank, one.step) for name, one in chosen]
+    chosen = (
+        (pattern("fastest, {step}"), ordered[0]),
+        (pattern("median, {step}"), ordered[(len(ordered) - 1) // 2]),
+        (pattern("slowest, {step}"), ordered[-1]),
+    )
+    return [Bar(said(name, step=label(one)), one.total, one.parts, False, one.rank, one.step) for name, one in chosen]
 
 
 def _mean(steps: Sequence[_Step]) -> _Step:
@@ -98,7 +102,7 @@ def _mean(steps: Sequence[_Step]) -> _Step:
 
 
 def _label(step: _Step, places: Sequence[tuple[int, bool, int]]) -> str:
-    return step.name if len(places) == 1 else f"{_place(step, places)}, {step.name}"
+    return step.name if len(places) == 1 else said("{place}, {step}", place=_place(step, places), step=step.name)
 
 
 def _place(step: _Step, places: Sequence[tuple[int, bool, int]]) -> str:
