@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,19 @@ def test_a_bar_is_shown_once_the_work_has_taken_two_seconds(
     text = out.getvalue()
     assert ("reading trace\\x1b[31m [red].json" in text.replace("\n", "")) is shown
     assert bool(text) is shown
+
+
+def test_looking_through_files_has_no_end_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = Terminal()
+    clock = iter([100.0, 103.0, 103.0, 103.0])
+    monkeypatch.setattr(opening.sys, "stderr", out)
+    monkeypatch.setattr(opening, "monotonic", lambda: next(clock))
+    monkeypatch.setenv("TERM", "xterm")
+    with opening.progress("reading") as report:
+        opening._looking(report)(Path("data") / "labels.json", 12)
+    text = out.getvalue().replace("\n", "")
+    assert "looking through data/labels.json" in text
+    assert "%" not in text
 
 
 def test_nothing_is_shown_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:

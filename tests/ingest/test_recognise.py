@@ -176,3 +176,25 @@ def test_a_folder_of_anything_is_not_searched_to_its_end(tmp_path: Path) -> None
     (tmp_path / "0.json").write_bytes(TRACE)
     with SIZES.changed(folder_files=4):
         assert len(recognise([tmp_path]).skipped) == 6
+
+
+def test_each_file_is_told_before_it_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "0.json").write_bytes(TRACE)
+    (tmp_path / "1.txt").write_text("text")
+    told: list[tuple[str, int]] = []
+    recognise([tmp_path], lambda path, number: told.append((path.name, number)))
+    assert told == [(tmp_path.name, 0), ("0.json", 1), ("1.txt", 2)]
+
+
+def test_of_many_long_files_that_may_be_recordings_not_all_are_looked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepscope.ingest.recognise._DOUBTED", 1)
+    header = '{"metadata": {"text": "' + "x" * 200_000 + '"}, "traceEvents": ['
+    (tmp_path / "0.json").write_text(document(op(), header=header))
+    for number in range(1, 5):
+        (tmp_path / f"{number}.json").write_text('{"rows": "' + "x" * 200_000 + '"}')
+    found = recognise([tmp_path])
+    assert found_names(found) == ["0.json"]
+    plain, bounded = "is text that is no recording", "is no recording by its first 64 KiB"
+    assert [str(one.why) for one in found.skipped] == [plain, plain, bounded, bounded]

@@ -112,7 +112,7 @@ def analyze(
             workers=workers,
             meanwhile=import_ahead,
         ) as trace,
-        progress("analysing") as report_progress,
+        progress(said("analysing")) as report_progress,
     ):
         from stepscope.reports.build import ReportOptions, build_report
 

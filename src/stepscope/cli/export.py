@@ -142,7 +142,7 @@ def _write_cluster(paths: list[Path], folder: Path, wanted: list[int], steps: li
     with ExitStack() as stack:
         job = open_summed(paths, by_step=bool(steps), **options) or stack.enter_context(open_input(paths, **options))
         ranks = ranks_of(tuple(job.ranks), wanted)
-        show = stack.enter_context(progress("reading"))
+        show = stack.enter_context(progress(said("reading")))
 
         def sums() -> Iterator[RankSums]:
             for done, number in enumerate(ranks):

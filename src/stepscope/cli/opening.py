@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 
 from stepscope.language import said, told
 from stepscope.model.process.leaving import before_leaving
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 #: Shorter work shows no progress bar, s.
 _SHOWN_AFTER_SECONDS: Final = 2.0
 
-Report = Callable[[str, int, int], None]
+
+class ProgressReport(Protocol):
+    """Shows what is being done, how much of it is done, and how much there is; 0 where that is not known."""
+
+    def __call__(self, what: str, done: int, total: int, verb: str = "", /) -> None:
+        """Show it; `verb` says what is done, if something else than usual."""
 
 
 class OpenOptions(TypedDict):
@@ -62,7 +67,7 @@ def open_input(
     """
     from stepscope.ingest import Options, open_trace
 
-    with progress("reading") as show:
+    with progress(said("reading")) as show:
 
         def report(what: str, done: int, total: int) -> None:
             if meanwhile is not None:
@@ -70,8 +75,8 @@ def open_input(
             show(what, done, total)
 
         options = Options(
-            cache=cache, store=store, report=report, say=_say, run=run, span=span, workers=workers, stated=stated,
-            locked=locked,
+            cache=cache, store=store, report=report, looking=_looking(show), say=_say, run=run, span=span,
+            workers=workers, stated=stated, locked=locked,
         )  # fmt: skip
         return open_trace(paths, options)
 
@@ -109,8 +114,11 @@ def open_inputs(
     """
     from stepscope.ingest import Inputs, Options
 
-    with progress("reading") as show:
-        opened = Inputs(inputs, Options(cache=cache, store=store, report=show, say=_say, stated=stated, locked=locked))
+    with progress(said("reading")) as show:
+        options = Options(
+            cache=cache, store=store, report=show, looking=_looking(show), say=_say, stated=stated, locked=locked
+        )
+        opened = Inputs(inputs, options)
     with opened:
         yield opened
 
@@ -139,7 +147,18 @@ def open_summed(
     from stepscope.ingest import Options
     from stepscope.ingest.summed import summed_job
 
-    return summed_job(paths, Options(cache=cache, store=store, say=_say, run=run, span=span, stated=stated), by_step)
+    with progress(said("reading")) as show:
+        options = Options(cache=cache, store=store, looking=_looking(show), say=_say, run=run, span=span, stated=stated)
+        return summed_job(paths, options, by_step)
+
+
+def _looking(show: ProgressReport) -> Callable[[Path, int], None]:
+    """Shows what is being looked at to find recordings."""
+
+    def looking(path: Path, number: int) -> None:
+        show(str(path), number, 0, said("looking through"))
+
+    return looking
 
 
 def _say(sentence: str) -> None:
@@ -151,7 +170,7 @@ def _say(sentence: str) -> None:
 
 
 @contextmanager
-def progress(verb: str) -> Iterator[Report]:
+def progress(verb: str) -> Iterator[ProgressReport]:
     """A function that shows how far the work is: on a terminal, and once it has taken two seconds."""
     if not sys.stderr.isatty():
         yield lambda *_: None
@@ -161,7 +180,7 @@ def progress(verb: str) -> Iterator[Report]:
     task: Any = None
     stopped = False
 
-    def report(what: str, done: int, total: int) -> None:
+    def report(what: str, done: int, total: int, instead: str = "", /) -> None:
         nonlocal bar, task
         if stopped:
             return
@@ -170,8 +189,8 @@ def progress(verb: str) -> Iterator[Report]:
                 return
             bar = _bar()
             bar.start()
-            task = bar.add_task(verb)
-        bar.update(task, description=_described(verb, what), completed=done, total=total)
+            task = bar.add_task(told(verb), total=None)
+        bar.update(task, description=_described(instead or verb, what), completed=done, total=total or None)
 
     def stop() -> None:
         nonlocal stopped
@@ -191,7 +210,7 @@ def _described(verb: str, what: str) -> str:
 
     from stepscope.reports.text import visible
 
-    return escape(visible(f"{verb} {what[-48:]}"))
+    return escape(visible(f"{told(verb)} {told(what)[-48:]}"))
 
 
 def _bar() -> Any:

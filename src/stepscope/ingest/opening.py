@@ -61,7 +61,7 @@ class Inputs:
     def __init__(self, inputs: Sequence[Paths], options: Options) -> None:
         self._options = options
         listed = [[paths] if isinstance(paths, (str, Path)) else list(paths) for paths in inputs]
-        self._found = [recognise([Path(path) for path in paths]) for paths in listed]
+        self._found = [recognise([Path(path) for path in paths], options.looking) for paths in listed]
         self._stores = Stores(options)
         if len(inputs) > 1:
             try:

@@ -26,6 +26,7 @@ class Options:
         cache: Use cached stores, and cache what is read.
         store: Cache folder; None for the user's.
         report: Called with the progress.
+        looking: Called with each file or folder before it is looked at, and the number of those before it.
         say: Called with a sentence on problems that do not concern the recording: that nothing can be cached, and why.
         run: Which run to open, a sub-folder of the input; None for the one that was recorded last.
         span: Which recording of each rank to open, from 1 in time order; None for the last that most ranks have.
@@ -38,6 +39,7 @@ class Options:
     cache: bool = True
     store: Path | None = None
     report: Report = lambda *_: None
+    looking: Callable[[Path, int], None] = lambda *_: None
     say: Callable[[str], None] = _log
     run: str | None = None
     span: int | None = None

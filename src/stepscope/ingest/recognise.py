@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -35,19 +35,29 @@ READERS: Final[tuple[Reader, ...]] = (
 
 #: Bytes examined if a file's first ones leave the reader in doubt; some have long headers.
 _LONG_HEAD: Final = 4 << 20
-
+#: So many files may turn out to be none by these, and one more for each recording: each takes 30 ms.
+_DOUBTED: Final = 100
 
 #: Files beside each recording that are none, such as logs, which are not counted in the limit.
 _OTHER_FILES: Final = 20
 
 
+Looking = Callable[[Path, int], None]
+
+
 @dataclass(slots=True)
 class Recognised:
-    """The distinct recordings in an input, the files that are none, and what stepscope wrote about recordings."""
+    """The distinct recordings in an input, the files that are none, and what stepscope wrote about recordings.
+
+    `doubted` files were looked at a second time in vain; `looking` is called with each file or folder before it is
+    looked at, and the number of those before it.
+    """
 
     sources: list[tuple[Source, Reader]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     written: list[Written] = field(default_factory=list)
+    doubted: int = 0
+    looking: Looking = lambda *_: None
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     @property
@@ -63,6 +73,7 @@ class Recognised:
         """
         status = path.stat()
         key = (status.st_dev, status.st_ino)
+        self.looking(path, len(self._seen))
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -73,16 +84,20 @@ class _TooManyFilesError(Exception):
     """An input holds more files that are no recordings than the limit."""
 
 
-def recognise(paths: Sequence[Path]) -> Recognised:
+def recognise(paths: Sequence[Path], looking: Looking = lambda *_: None) -> Recognised:
     """Find the recordings in files and folders.
 
     Folders are searched recursively. Files that are no recordings are skipped, unless nothing else is given.
+
+    Args:
+        paths: The files and folders.
+        looking: Called with each file or folder before it is looked at, and the number of those before it.
 
     Raises:
         UserError: A path can't be read, nothing in the input is a recording, or there are more than the limit, of
             recordings or of other files.
     """
-    found = Recognised()
+    found = Recognised(looking=looking)
     for path in paths:
         try:
             _add_named(path, found)
@@ -226,11 +241,15 @@ def _add_file(path: Path, found: Recognised, least: int) -> None:
             return
         damage = content.Damage()
         head = content.head(source, blanks=False, damage=damage)
-        reader = _reader_of(source, head, least)
-        if reader is None and _reader_of(source, head, MAYBE) is not None:
-            reader = _reader_of(source, content.head(source, _LONG_HEAD), least)
-        if reader is not None:
+        sure, reader = _surest(source, head, least)
+        doubted = NO < sure < least and len(head) >= content.HEAD_BYTES
+        if looked := doubted and found.doubted < _DOUBTED + len(found.sources):
+            sure, reader = _surest(source, content.head(source, _LONG_HEAD), least)
+            found.doubted += sure < least
+        if reader is not None and sure >= least:
             found.sources.append((source, reader))
+        elif doubted and not looked:
+            found.skipped.append(Skipped(Path(str(source)), said("is no recording by its first 64 KiB")))
         else:
             found.skipped.append(skipped(source, head, damage))
     whole = foreign_archive(names)
@@ -239,7 +258,11 @@ def _add_file(path: Path, found: Recognised, least: int) -> None:
 
 
 def _reader_of(source: Source, head: bytes, least: int) -> Reader | None:
-    if is_report(head) or is_foreign(head):
-        return None
-    sure, reader = max(((r.sniff(source.path, head), r) for r in READERS), key=lambda pair: pair[0])
-    return reader if sure >= max(least, NO + 1) else None
+    sure, reader = _surest(source, head, least)
+    return reader if sure >= least else None
+
+
+def _surest(source: Source, head: bytes, least: int) -> tuple[int, Reader | None]:
+    """How sure a reader is of what starts so, and which one; NO where it is something known that it would take."""
+    sure, reader = max(((one.sniff(source.path, head), one) for one in READERS), key=lambda pair: pair[0])
+    return (NO, None) if sure >= least and (is_report(head) or is_foreign(head)) else (sure, reader)

@@ -78,7 +78,7 @@ def summed_job(paths: Sequence[Path], options: Options, by_step: bool = False) -
     found: list[FoundRecordings] = []
     readers: dict[Path, tuple[SummaryReader, Source]] = {}
     times: list[tuple[int, int] | None] = []
-    for source, reader in recognise(paths).sources:
+    for source, reader in recognise(paths, options.looking).sources:
         if source_of(reader.name).companion:
             continue
         one = reader.glance(source) if isinstance(reader, SummaryReader) else None

@@ -31,11 +31,11 @@ ReadInto = Callable[[memoryview], int]
 BLOCK_BYTES: Final = 8 << 20
 #: Bytes decoded at a time. Framing works on smaller blocks, which stay in the CPU's cache.
 CHUNK_BYTES: Final = 16 << 20
-#: Bytes read at a time by `head`.
-_SMALL_BYTES: Final = 1 << 16
+#: Bytes that `head` gives unless told otherwise.
+HEAD_BYTES: Final = 1 << 16
 
 
-def head(source: Source, size: int = _SMALL_BYTES, *, blanks: bool = True, damage: Damage | None = None) -> bytes:
+def head(source: Source, size: int = HEAD_BYTES, *, blanks: bool = True, damage: Damage | None = None) -> bytes:
     """The first `size` bytes of the content; fewer at its end or at damage.
 
     Args:

@@ -19,6 +19,11 @@ _TRACE: Final = re.compile(
     rb'"name":\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis|torch_to_npu|enqueue_to_dequeue|AscendCL@)'
     rb'|"(?:Physic Stream Id|async_npu|async_task_queue)"|"Dequeue@|torch_npu/'
 )
+#: One of these stands in what that pattern matches: looking for them takes half the time in what has none.
+_WORDS: Final = (
+    b"Ascend Hardware", b"CANN", b"HCCL", b"Overlap Analysis", b"torch_to_npu", b"enqueue_to_dequeue", b"AscendCL@",
+    b"Physic Stream Id", b"async_npu", b"async_task_queue", b"Dequeue@", b"torch_npu/",
+)  # fmt: skip
 #: Start times are strings with three decimals.
 _TEXT_TIME: Final = re.compile(rb'"ts":\s*"\d{13,}\.\d{3}"')
 
@@ -42,7 +47,9 @@ class AscendReader:
         text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
         if text.startswith(b"[") and b'"ph"' in text and _TEXT_TIME.search(text):
             return YES
-        return YES if text.startswith((b"[", b"{")) and _TRACE.search(text) else NO
+        if not text.startswith((b"[", b"{")) or not any(word in text for word in _WORDS):
+            return NO
+        return YES if _TRACE.search(text) else NO
 
     def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
         """Stage the rank's calls, tasks, collectives, memory and counters.

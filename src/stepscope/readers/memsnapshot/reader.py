@@ -25,16 +25,21 @@ class MemorySnapshotReader:
     def sniff(self, path: Path, head: bytes) -> int:
         """NO, MAYBE or YES, by content alone."""
         del path
-        marked = any(mark in head for mark in _MARKS)
         if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-            return YES if marked else MAYBE
+            return YES if _is_marked(head) else MAYBE
         text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
         if not text.startswith((b"{", b"[")) or b'"ph"' in text:
             return NO
-        return YES if (marked and (b'"blocks"' in text or b'"device_traces"' in text)) or _TIMELINE.match(text) else NO
+        if _TIMELINE.match(text):
+            return YES
+        return YES if _is_marked(text) and (b'"blocks"' in text or b'"device_traces"' in text) else NO
 
     def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
         """Stage segments, blocks, the history of every device, and the allocations reconstructed from them."""
         from stepscope.readers.memsnapshot.read import read
 
         return read(source, staging, progress)
+
+
+def _is_marked(head: bytes) -> bool:
+    return any(mark in head for mark in _MARKS)
