@@ -7,7 +7,7 @@ import ctypes
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -96,6 +96,12 @@ class Instance:
         """Copy an array into the memory."""
         placed = self.room(values.dtype, values.size)
         placed.array[:] = values.reshape(-1)
+        return placed
+
+    def put_all(self, parts: Sequence[NDArray[_Item]]) -> Array[_Item]:
+        """Copy some arrays, at least one, into the memory, one right behind the other."""
+        placed = self.room(parts[0].dtype, sum(part.size for part in parts))
+        np.concatenate(parts, out=placed.array)
         return placed
 
     def room(self, dtype: np.dtype[_Item] | type[_Item], size: int) -> Array[_Item]:

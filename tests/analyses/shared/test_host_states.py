@@ -128,8 +128,7 @@ def test_thousands_of_threads_cost_what_their_calls_do() -> None:
     feeders = tuple(range(2000))
     calls = times([(one, OP, 10 * one, 5) for one in feeders])
     hosts = HostStates(feeders, calls, Intervals.empty(), Intervals.union_of([0], [20_000]), True)
-    tiles = hosts._own
-    assert tiles.track.size == 3 * len(feeders)
+    assert hosts._layers.heads.size == 3 * len(feeders)
     starts = 10 * np.arange(2000)
     found = hosts.cut(np.arange(2000), starts, starts + 10)
     assert found.state.tolist() == [OP, PYTHON] * 2000

@@ -16,10 +16,13 @@ from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals, Times, distinct
-from stepscope.model.partition import Overlaid, overlay, overlay_lanes, partition
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.partition import partition
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Trace
+from stepscope.native.common import common
+from stepscope.native.cutting import Layers, cut
+from stepscope.native.states import CLASSES, EventColumns, StateTables, states
 
 #: States, the most telling first: a thread is in the first one that covers an instant.
 SYNC, ALLOCATION, GC, OVERHEAD, DATA, RUNTIME, OP = range(7)
@@ -33,12 +36,8 @@ _OF_CATEGORY: Final = {
     "overhead": OVERHEAD, "sync": SYNC, "gc": GC, "dataloader": DATA, "op": OP,
     "runtime": RUNTIME, "launch": RUNTIME, "queue": RUNTIME,
 }  # fmt: skip
-#: By position of the category, the last for what is of none.
-_STATES: Final = np.array([*(_OF_CATEGORY.get(category, -1) for category in CATEGORIES), -1], np.int8)
 #: What only a recording of Python has.
 _OF_PYTHON = ("step", "op", "python", "module", "dataloader")
-
-_EVER: Final = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,132 +89,35 @@ class HostStates:
             starts: int64[n].
             ends: int64[n].
         """
-        own = self._own
-        lane = np.where(np.isin(threads, self.feeders), threads, self.feeders[0])
-        found = _Labelled.of(own.state, overlay_lanes(lane, starts, ends, own.track, own.starts, own.ends))
-        found = found.cut((found.label < 0) | (found.label > OVERHEAD), *self._overhead)
-        heads, labels = self._common
-        found = found.cut(found.label < 0, heads, np.append(heads[1:], _EVER), labels + len(_RECORDED)).merged()
+        tracks = np.sort(np.array(self.feeders, np.int64))
+        lane = np.searchsorted(tracks, np.where(np.isin(threads, tracks), threads, self.feeders[0]))
+        found = cut(self._layers, lane.astype(np.int32), starts, ends)
         engine, user = (OP, PYTHON) if self.python else (OTHER, OTHER)
-        states = np.array([*_RECORDED, *_RECORDED, engine, user, SILENT], np.int8)
-        return StateParts(found.starts, found.ends, found.interval, states[found.label])
+        of_layer = np.array([*_RECORDED, *_RECORDED, engine, user, SILENT], np.int8)
+        return StateParts(found[0], found[1], found[2].astype(np.int64), of_layer[found[3]])
 
     def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
         """When the profiler delayed the host: intervals (starts, ends, label) tiling [lo, hi), label 0 if it did."""
         return partition([self.overhead], lo, hi)
 
     @cached_property
-    def _own(self) -> StateTiles:
-        return StateTiles.of(self.calls, np.sort(np.array(self.feeders, np.int64)))
-
-    @cached_property
-    def _overhead(self) -> tuple[Times, Times, NDArray[np.int64]]:
-        return self.overhead.starts, self.overhead.ends, np.full(len(self.overhead), OVERHEAD)
-
-    @cached_property
-    def _common(self) -> tuple[Times, NDArray[np.int64]]:
-        """What feeders that are idle themselves wait for: starts of tiles of all time, and their layers."""
-        layers = [*self._any, self._engine, self.recorded]
-        known = [layer for layer in layers if len(layer)]
-        lo, hi = min(int(layer.starts[0]) for layer in known), max(int(layer.ends[-1]) for layer in known)
-        starts, _, labels = partition(layers, lo - 1, hi + 1)
-        starts[0] = np.iinfo(np.int64).min
-        return starts, labels
-
-    @cached_property
-    def _any(self) -> list[Intervals]:
-        """When any feeder was in each recorded state."""
-        calls = self.calls
-        of_state = ((calls.starts[mine], calls.ends[mine]) for mine in (calls.state == one for one in _RECORDED))
-        return [self.overhead if one == OVERHEAD else Intervals.union_of(*found) for one, found in enumerate(of_state)]
-
-    @cached_property
-    def _engine(self) -> Intervals:
-        """Time between two calls of the same feeder, not the main thread, while no other feeder calls."""
-        busy = Intervals.union_of_all(self._any)
-        starts, ends = busy.ends[:-1], busy.starts[1:]
-        others = self.calls.take(self.calls.track != self.feeders[0])
-        # Overhead is a call of all feeders. Behind a call that ends where all do, and before one that starts where
-        # all do, its thread calls nothing else.
-        before, after = (_has(edges, at) for edges, at in ((self.overhead.ends, starts), (self.overhead.starts, ends)))
-        ended, started = _pairs(others.ends, starts, others.track), _pairs(others.starts, ends, others.track)
-        engine = before & after if len(self.feeders) > 1 else np.zeros(starts.size, np.bool_)
-        engine[started[0][before[started[0]]]] = True
-        engine[ended[0][after[ended[0]]]] = True
-        engine[_both(ended, started)] = True
-        return Intervals.union_of(starts[engine], ends[engine])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Labelled:
-    """Parts of intervals with the layer that covers each, -1 for none so far, by interval and then by time."""
-
-    starts: Times
-    ends: Times
-    interval: NDArray[np.int64]
-    label: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, labels: NDArray[np.int8], overlaid: Overlaid) -> _Labelled:
-        starts, ends, interval, tile = overlaid
-        return cls(starts, ends, interval, labels[tile].astype(np.int64))
-
-    def cut(self, some: NDArray[np.bool_], starts: Times, ends: Times, labels: NDArray[np.int64]) -> _Labelled:
-        """With some of them labelled anew where tiles cover them."""
-        at = np.flatnonzero(some)
-        if not at.size or not starts.size:
-            return self
-        lefts, rights, index, tile = overlay(self.starts[at], self.ends[at], starts, ends)
-        rest = Intervals.empty()
-        if (rights - lefts).sum() < (self.ends[at] - self.starts[at]).sum():
-            rest = Intervals(starts, ends).complement(int(self.starts[at].min()), int(self.ends[at].max()))
-        left = overlay(self.starts[at], self.ends[at], rest.starts, rest.ends)
-        kept = np.flatnonzero(~some)
-        parts = (
-            (self.starts[kept], self.ends[kept], kept, self.label[kept]),
-            (lefts, rights, at[index], labels[tile]),
-            (left[0], left[1], at[left[2]], self.label[at[left[2]]]),
+    def _layers(self) -> Layers:
+        """The feeders' own states, overhead, and what feeders that are idle themselves wait for."""
+        tracks, number = np.sort(np.array(self.feeders, np.int64)), len(_RECORDED)
+        own, main = StateTiles.of(self.calls, tracks), int(np.searchsorted(tracks, self.feeders[0]))
+        edges = np.append(np.iinfo(np.int64).min, np.stack((self.overhead.starts, self.overhead.ends), 1).reshape(-1))
+        delays = np.where(np.arange(edges.size) % 2, OVERHEAD, -1).astype(np.int8)
+        found = common(
+            main,
+            np.append(own.behind, own.starts.size + edges.size).astype(np.int32),
+            (own.starts, edges),
+            (own.state, delays),
+            number,
+            (int(self.recorded.starts[0]), int(self.recorded.ends[-1])),
         )
-        heads, tails, part, label = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        order = np.lexsort((heads, part))
-        return _Labelled(heads[order], tails[order], self.interval[part[order]], label[order])
-
-    def merged(self) -> _Labelled:
-        """With neighbours of one interval and label joined."""
-        apart = (self.interval[1:] != self.interval[:-1]) | (self.label[1:] != self.label[:-1])
-        first = np.flatnonzero(np.append(True, apart)[: self.starts.size])
-        ends = self.ends[np.append(first[1:] - 1, self.starts.size - 1)[: first.size]]
-        return _Labelled(self.starts[first], ends, self.interval[first], self.label[first])
-
-
-def _has(ascending: Times, values: Times) -> NDArray[np.bool_]:
-    """Whether each value is among some others, bool[n]."""
-    if not ascending.size:
-        return np.zeros(values.size, np.bool_)
-    found: NDArray[np.bool_] = ascending[np.minimum(np.searchsorted(ascending, values), ascending.size - 1)] == values
-    return found
-
-
-_Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-def _pairs(edges: Times, values: Times, tracks: NDArray[np.int64]) -> _Pairs:
-    """Which ascending value each edge is that is one, and its track."""
-    if not values.size:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    at = np.minimum(np.searchsorted(values, edges), values.size - 1)
-    equal = values[at] == edges
-    return at[equal], tracks[equal]
-
-
-def _both(one: _Pairs, other: _Pairs) -> NDArray[np.int64]:
-    """The values of the pairs that both have."""
-    tracks = distinct(np.concatenate((one[1], other[1])))
-    width = max(tracks.size, 1)
-    left, right = (distinct(values * width + np.searchsorted(tracks, track)) for values, track in (one, other))
-    common = np.intersect1d(left, right, assume_unique=True)
-    found: NDArray[np.int64] = common // width
-    return found
+        return Layers(
+            own.behind, own.starts, own.state, self.overhead.starts, self.overhead.ends, OVERHEAD, *found, number
+        )
 
 
 def host_states(trace: Trace) -> HostStates | None:
@@ -232,34 +134,30 @@ def host_states(trace: Trace) -> HostStates | None:
     return HostStates(feeders, calls, overhead, recorded, events.on_host(_OF_PYTHON) > 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """Calls of the runtime by what they do, as ids of names."""
+def _tables(trace: Trace, feeders: tuple[int, ...]) -> StateTables:
+    """What tells the state of an event: its category and what its name says, on threads that are feeders."""
+    names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
+    tests = (runtime_names.is_synchronisation, runtime_names.is_allocation, runtime_names.is_profiler_overhead)
+    classes = np.zeros(max((name_id for name_id, _ in names), default=-1) + 1, np.uint8)
+    for bit, test in enumerate(tests):
+        classes[passing(names, test)] |= 1 << bit
+    said = [[bool(one >> bit & 1) for bit in range(len(tests))] for one in range(CLASSES)]
+    kinds = np.array([[_state(category, *told) for told in said] for category in CATEGORIES], np.int8)
+    tracks = np.sort(np.array(feeders, np.int64))
+    places = np.full(int(tracks[-1]) + 1, -1, np.int32)
+    places[tracks] = np.arange(tracks.size)
+    return StateTables(kinds, classes, places, tracks.size, len(_RECORDED), OVERHEAD)
 
-    waits: list[int]
-    allocates: list[int]
-    slows: list[int]
 
-    @classmethod
-    def of(cls, trace: Trace) -> _Names:
-        names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
-        tests = (runtime_names.is_synchronisation, runtime_names.is_allocation, runtime_names.is_profiler_overhead)
-        return cls(*(passing(names, test) for test in tests))
-
-
-def _called(spans: Spans, some: slice, feeders: tuple[int, ...], names: _Names) -> StateTimes:
-    """States of the feeders, and profiler overhead on any thread, as recorded."""
-    state, dur = _STATES[spans.category[some]], spans.dur[some]
-    at = np.flatnonzero((state >= 0) & (dur > 0))
-    state, name, track = state[at], spans.name[some][at], spans.track[some][at]
-    overhead = state == OVERHEAD
+def _state(category: str, waits: bool, allocates: bool, slows: bool) -> int:
+    """The state that an event of a category and such a name stands for, -1 for none."""
+    state = _OF_CATEGORY.get(category, -1)
+    if state == OVERHEAD:
+        return OVERHEAD if slows else -1
+    if state >= 0 and allocates:
+        return ALLOCATION
     # Querying whether the device is done does not wait for it.
-    state[(state == SYNC) & ~np.isin(name, names.waits)] = RUNTIME
-    state[np.isin(name, names.allocates) & ~overhead] = ALLOCATION
-    slowed = overhead & np.isin(name, names.slows)
-    mine = np.flatnonzero(slowed | np.isin(track, feeders) & ~overhead)
-    ts = spans.ts[some][at[mine]]
-    return StateTimes(track[mine].astype(np.int64), state[mine], ts, ts + dur[at[mine]])
+    return RUNTIME if state == SYNC and not waits else state
 
 
 def _blocking_copies(trace: Trace, feeders: tuple[int, ...]) -> StateTimes:
@@ -293,11 +191,19 @@ def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
 
 def _calls(trace: Trace, feeders: tuple[int, ...]) -> tuple[StateTimes, Intervals]:
     """When each feeder was in each recorded state, and when the profiler delayed any thread."""
-    spans, names = Spans(trace), _Names.of(trace)
-    calls, delays = [_blocking_copies(trace, feeders)], list[Intervals]()
-    for first in range(0, spans.dur.size, SIZES.nested_events):
-        rows = _called(spans, slice(first, first + SIZES.nested_events), feeders, names)
-        delayed = rows.state == OVERHEAD
-        delays.append(Intervals.union_of(rows.starts[delayed], rows.ends[delayed]))
-        calls.append(rows.take(~delayed).united())
-    return StateTimes.joined(calls).united(), Intervals.union_of_all(delays)
+    spans, tables, copies = Spans(trace), _tables(trace, feeders), _blocking_copies(trace, feeders)
+    events = EventColumns(spans.category, spans.ts, spans.dur, spans.name, spans.track)
+    group, starts, ends, unsorted = states(tables, events, SIZES.nested_events)
+    delayed = group == unsorted.size - 1
+    delays = Intervals.union_of(starts[delayed], ends[delayed])
+    if delayed.any():
+        group, starts, ends = (column[~delayed] for column in (group, starts, ends))
+    thread, state = np.divmod(group, tables.width)
+    calls = StateTimes(np.sort(np.array(feeders, np.int64))[thread], state.astype(np.int8), starts, ends)
+    # Copies block in one state.
+    again = (state == SYNC) & (copies.track.size > 0) | unsorted[group]
+    if again.any():
+        calls = StateTimes.joined([StateTimes.joined([copies, calls.take(again)]).united(), calls.take(~again)])
+    elif copies.track.size:
+        calls = StateTimes.joined([copies.united(), calls])
+    return calls.ordered(), delays

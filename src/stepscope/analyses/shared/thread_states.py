@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,11 +49,20 @@ class StateTimes:
 
     def united(self) -> StateTimes:
         """The same times as disjoint maximal intervals, by thread, state and time; what is empty is left out."""
-        tracks = distinct(self.track)
-        group = np.searchsorted(tracks, self.track) * _STATES + self.state
+        tracks, group = self._grouped()
         order = _by_group(group, self.starts)
-        groups, starts, ends = unite(group[order], self.starts[order], self.ends[order])
+        groups, starts, ends = unite(group[order].astype(np.int32), self.starts[order], self.ends[order])
         return StateTimes(tracks[groups // _STATES], (groups % _STATES).astype(np.int8), starts, ends)
+
+    def ordered(self) -> StateTimes:
+        """The same by thread and state; those of the same in the order that they are in."""
+        order = ascending(self._grouped()[1])
+        return StateTimes(self.track[order], self.state[order], self.starts[order], self.ends[order])
+
+    def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The threads, ascending, and the group of each interval: its thread's position among them, and its state."""
+        tracks = distinct(self.track)
+        return tracks, np.searchsorted(tracks, self.track) * _STATES + self.state
 
 
 def _by_group(group: NDArray[np.int64], starts: Times) -> NDArray[np.int64]:
@@ -71,24 +81,30 @@ class StateTiles:
     """The lowest state that each thread was in, as tiles of all time, by thread and time.
 
     Attributes:
-        track: int64[n], ascending.
-        starts: int64[n].
-        ends: int64[n].
+        behind: int32[threads], number of tiles up to the last one of each thread.
+        starts: int64[n]; a tile ends where the thread's next one starts.
         state: int8[n]; -1 where the thread was in none. Neighbours of one thread differ.
     """
 
-    track: NDArray[np.int64]
+    behind: NDArray[np.int32]
     starts: Times
-    ends: Times
     state: NDArray[np.int8]
 
     @classmethod
     def of(cls, times: StateTimes, tracks: NDArray[np.int64]) -> StateTiles:
         """From united times of threads, for each of these threads, which ascend."""
-        key = np.searchsorted(tracks, times.track) * _STATES + times.state
-        first = np.searchsorted(key, np.arange(tracks.size * _STATES + 1)).astype(np.int32)
-        behind, starts, state = divide(tracks.size, first, times.starts, times.ends, _FIRST, _LAST)
-        ends = np.append(starts[1:], _LAST)
-        ends[behind - 1] = _LAST
-        track = np.repeat(tracks, np.diff(behind, prepend=0))
-        return cls(track, starts, ends, np.where(state < _STATES, state, -1).astype(np.int8))
+        width = int(times.state.max(initial=0)) + 1
+        edges = np.searchsorted(times.track, np.append(tracks, _LAST))
+        first = [
+            low + np.searchsorted(times.state[low:high], np.arange(width, dtype=np.int8))
+            for low, high in pairwise(edges.tolist())
+        ]
+        behind, starts, state = divide(
+            tracks.size,
+            np.concatenate((*first, edges[-1:])).astype(np.int32),
+            times.starts,
+            times.ends,
+            _FIRST,
+            _LAST,
+        )
+        return cls(behind, starts, np.where(state < width, state, -1).astype(np.int8))
