@@ -17,9 +17,9 @@ from stepscope.signals.host.own_operators import OwnOperators
 MS = 1_000_000
 
 
-def _found(recorded: int = 100, running: int = 50, *, sure: bool = True) -> list[Draft]:
+def _found(recorded: int = 100, running: int = 50, *, sure: bool = True, in_steps: bool = False) -> list[Draft]:
     foremost = (("aten::sort", 30 * MS), ("aten::mm", 10 * MS))
-    told = OwnOperators(recorded * MS, running * MS, 40 * MS, foremost, 7, np.array([2, 1]), sure)
+    told = OwnOperators(recorded * MS, in_steps, running * MS, 40 * MS, foremost, 7, np.array([2, 1]), sure)
     given: dict[Any, Any] = {own_operators.own_operators: told}
     return drafts("HST019", given)
 
@@ -28,6 +28,12 @@ def test_operators_that_take_the_time_are_named() -> None:
     (draft,) = _found()
     assert {"50.0 %", "100 ms", "aten::sort", "75 %", "25 %", "7"} <= set(figures(draft.summary))
     assert draft.taken_ns == 50 * MS
+
+
+def test_of_what_the_share_is_told() -> None:
+    (steps,), (recorded,) = _found(in_steps=True), _found()
+    assert figures(steps.summary) == figures(recorded.summary)
+    assert steps.summary != recorded.summary
 
 
 def test_what_might_be_a_device_is_left_open() -> None:
@@ -69,3 +75,14 @@ def test_a_recording_that_names_a_device_or_uses_one_is_another_matter(tmp_path:
     for content in (document(*texts, header=listed), document(*texts, launch)):
         with opened(content, tmp_path) as trace:
             assert findings("HST019", trace) == []
+
+
+def test_operators_are_held_against_the_steps_where_these_are_known(tmp_path: Path) -> None:
+    """Two steps of 6 ms with 4 ms of operators each, and a second without a step before them."""
+    texts = [op("aten::empty", 0, dur=1)]
+    for number, start in enumerate((1_000_000, 1_010_000)):
+        texts.append(op(f"ProfilerStep#{number}", start, dur=6_000, cat="user_annotation"))
+        texts.append(op("aten::sort", start + 100, dur=4_000))
+    with opened(document(*texts), tmp_path) as trace:
+        (finding,) = findings("HST019", trace)
+    assert {"66.7 %", "12.0 ms"} <= set(figures(finding.summary))

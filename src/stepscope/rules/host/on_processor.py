@@ -16,8 +16,9 @@ take most of the time where a device would only have been given them (`ran_on.ra
 libraries, device memory, and reads that wait speak against it. They must take `min_share` of the recording. What a
 device would save is unknown, so there is no price.
 
-Without a device, and without a sign of one, operators must run for `min_operators` of the recording, which lasts
-`min_ns` or more; they are ranked by the time that they take without those that they call, on all threads.
+Without a device, and without a sign of one, operators must run for `min_operators` of the recording, or of its complete
+steps, which last `min_ns` or more; they are ranked by the time that they take without those that they call, on all
+threads.
 
 ## What to try
 Move the model and its inputs to the device. Where the processor is meant: use all of its cores, compile, and compute in
@@ -103,13 +104,14 @@ def _alone(found: OwnOperators, limits: Limits) -> Iterator[Draft]:
         if found.sure
         else said(" Whether the processor computes them, or waits for a device that is not recorded, is not told.")
     )
+    length = duration(found.recorded_ns)
+    of = said("{length} of the steps", length=length) if found.in_steps else said("{length} recorded", length=length)
     yield Draft(
         title="Operators on the host take most of the time",
         summary=said(
-            "Operators run for {share} of the {recorded} recorded, and no device is seen. Of their own time most goes "
+            "Operators run for {share} of the {of}, and no device is seen. Of their own time most goes "
             "to {told}, in {number}.{doubt}",
-            share=percent(share), recorded=duration(found.recorded_ns), told=told,
-            number=plural(found.number, "call"), doubt=doubt,
+            share=percent(share), of=of, told=told, number=plural(found.number, "call"), doubt=doubt,
         ),
         actions=(_THREADS, _STACKS),
         taken_ns=found.running_ns,

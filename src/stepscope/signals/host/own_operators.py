@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id, on_host
+from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.ran_on import own_times, ran_on
 from stepscope.signals.shared.job import span_ns
@@ -24,7 +25,8 @@ class OwnOperators:
     """Operators on the host's threads, in a recording without a device.
 
     Attributes:
-        recorded_ns: From the first event to the end of the last.
+        recorded_ns: From the first event to the end of the last; where steps are known, the time of all complete ones.
+        in_steps: Whether it is the time of steps, as what follows is.
         running_ns: Time in which any of them runs.
         own_ns: Their own times, of all threads together.
         foremost: Those with the most time by themselves, with that time, ns.
@@ -34,6 +36,7 @@ class OwnOperators:
     """
 
     recorded_ns: int
+    in_steps: bool
     running_ns: int
     own_ns: int
     foremost: tuple[tuple[str, int], ...]
@@ -49,15 +52,25 @@ def own_operators(s: Signals) -> OwnOperators:
     if where.where not in ("cpu", "unknown") or where.listed:
         raise MissingInputError("work was given to a device, or the recording names one")
     spans, names = Spans(s.trace), s.trace.once(names_by_id)
-    ops = np.flatnonzero(spans.of("op") & on_host(s.trace, spans.track))
+    steps = Steps.of(s.trace)
+    inner = steps.whole & steps.found
+    window = Intervals.union_of(steps.ts[inner], steps.stop[inner])
+    chosen = spans.of("op") & on_host(s.trace, spans.track)
+    if window.total:
+        chosen &= window.at(spans.ts)
+    ops = np.flatnonzero(chosen)
+    if not ops.size:
+        raise MissingInputError.of("operators")
     own, name = own_times(spans)[ops], spans.name[ops]
     totals = np.bincount(name, own)
     order = np.argsort(-totals, kind="stable")[:_NAMED]
     first = ops[name == order[0]]
     ts = spans.ts[ops]
     running = Intervals.union_of(ts, ts + np.maximum(spans.dur[ops], 0))
+    if window.total:
+        running &= window
     return OwnOperators(
-        s(span_ns), running.total, int(own.sum()),
+        window.total or s(span_ns), window.total > 0, running.total, int(own.sum()),
         tuple((names[int(one)], int(totals[one])) for one in order.tolist() if totals[one] > 0),
         int(np.isin(name, order).sum()), spans.id[first[np.argsort(-spans.dur[first], kind="stable")]].astype(np.int64),
         where.where == "cpu" and where.sure,
