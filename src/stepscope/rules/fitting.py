@@ -50,6 +50,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "vllm": lambda p: p.kind == "serving" and "vLLM" in p.libraries,
     "llama.cpp": lambda p: p.framework == "ggml",
     "mindspore": lambda p: p.framework == "mindspore",
+    "jax": lambda p: p.framework == "jax",
     "sglang": lambda p: p.kind == "serving" and "SGLang" in p.libraries,
     "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,
 }
@@ -59,7 +60,7 @@ _WORDS: Final[tuple[tuple[Need, re.Pattern[str]], ...]] = (
     (
         "pytorch",
         re.compile(
-            r"\btorch(_npu|run|vision|air)?\b|\bTORCH_|\bPYTORCH_|\bDataLoader|DistributedSampler|\bnn\.|"
+            r"\btorch(_npu|run|vision|air)?\b|\bTORCH(INDUCTOR)?_|\bPYTORCH_|\bDataLoader|DistributedSampler|\bnn\.|"
             r"\bF\.|\bdist\.|\bmodel\(|\bmodel = |\bprofile\(|ProfilerActivity|prof\.|optimizer|backward\("
             r"|\.to\(|DataParallel|FSDP|fully_shard|_shard\(|pad_sequence|from_pretrained|set_to_none|"
             r"autocast|\.detach\(|\.item\(\)|num_workers|branch_a\(x\)|vmap|self\.qkv|\.contiguous\(|batch_size|"
@@ -97,6 +98,7 @@ _WORDS: Final[tuple[tuple[Need, re.Pattern[str]], ...]] = (
     ("kernels of its own", re.compile(r"<<<|cudaMemcpy|hipMemcpy|aclrtMemcpy|cudaMalloc|cudaStream[BWS]|cudaEvent")),
     # A server's model is not the user's to wrap.
     ("loop of its own", re.compile(r"\bmodel\(|\bmodel = |\btrain\(")),
+    ("jax", re.compile(r"\bjax\.|\bJAX_")),
     ("vllm", re.compile(r"\bvllm serve\b|--enforce-eager")),
     ("sglang", re.compile(r"sglang\.launch_server|--disable-cuda-graph")),
 )

@@ -1,7 +1,8 @@
 """Code is compiled or loaded within steps.
 
 ## What it finds
-Compilation by `torch.compile`, Triton or the device's runtime, and loading of compiled code, inside recorded steps.
+Compilation by `torch.compile`, Triton, JAX or the device's runtime, and loading of compiled code, inside recorded
+steps.
 
 ## Why it matters
 Compiling takes milliseconds to minutes, and the device waits. Once at the start is harmless; again and again, because a
@@ -15,7 +16,8 @@ told there. What lies before the first use of the device has no price, but its s
 `min_recorded` of it.
 
 ## What to try
-Find out what changes: `TORCH_LOGS=recompiles` names the guard that failed. Mark dimensions that vary
+Find out what changes: `TORCH_LOGS=recompiles` names the guard that failed, `JAX_EXPLAIN_CACHE_MISSES=1` the
+argument of a function of JAX. Mark dimensions that vary
 (`torch._dynamo.mark_dynamic`), or pad them to a few sizes; keep numbers that change out of the compiled code. Load code
 before the loop by a warm-up step with every shape; keep compiled code between runs.
 
@@ -64,6 +66,17 @@ _BEFORE = Action(
     after="model(x)  # compiles\nwith profile() as prof:\n    model(x)",
     page="recompilation",
 )
+_JAX_WHY = Action(
+    "Find out which function is traced and compiled again, and for which argument",
+    before="python train.py",
+    after="JAX_LOG_COMPILES=1 JAX_EXPLAIN_CACHE_MISSES=1 python train.py",
+    page="recompilation",
+)
+_JAX_KEPT = Action(
+    "Keep compiled code between runs, where compiling itself is what takes too long",
+    after="JAX_COMPILATION_CACHE_DIR=/data/jax python train.py",
+    page="recompilation",
+)
 KEPT = Action(
     "Keep compiled code between runs, where compiling itself is what takes too long",
     after="TORCHINDUCTOR_FX_GRAPH_CACHE=1 TORCHINDUCTOR_CACHE_DIR=/data/inductor python train.py",
@@ -89,7 +102,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             compiling_share=percent(s(compiling_share)), steps=found.steps, recorded_steps=s(recorded_steps),
             dur=duration(int(found.dur.max())), names=", ".join(found.names),
         ),
-        actions=(WARM, WHY) if once else (WHY, WARM),
+        actions=(WARM, WHY, _JAX_WHY) if once else (WHY, _JAX_WHY, WARM),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.6 if once else 0.9,
         events=found.events[longest],
@@ -120,7 +133,7 @@ def _without_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
             total=duration(all_of_it.total_ns), recorded=duration(all_of_it.recorded_ns), share=percent(share),
             names=", ".join(all_of_it.names),
         ),
-        actions=(_BEFORE, WHY, KEPT),
+        actions=(_BEFORE, WHY, KEPT, _JAX_WHY, _JAX_KEPT),
         change=None if outside else Change(host=(Scaled(inside.events, 0.0),)),
         taken_ns=all_of_it.total_ns if outside else None,
         placed_as_ns=all_of_it.total_ns if outside else None,
