@@ -11,6 +11,7 @@ import pytest
 from readers.conformance import open_fresh
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
+from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.program import program
 
 
@@ -96,3 +97,43 @@ def test_runs_of_onnx_runtime_are_steps_and_its_nodes_operators(tmp_path: Path) 
     assert trace.scalar("SELECT count(*) FROM events WHERE category = 'op'") == 10
     assert trace.scalar("SELECT count(*) FROM health WHERE code = 'not-a-profile'") == 0
     assert (Signals.of(trace)(program).framework, trace.recordings[0].reader) == ("onnxruntime", "chrome")
+
+
+def nodes(provider: str) -> list[dict[str, Any]]:
+    """Two runs of a graph of three nodes, of which one has no name."""
+    events = []
+    for number in range(2):
+        at = 1_000 * number
+        events += [
+            span("SequentialExecutor::Execute", at, 900, 1, 1, "Session"),
+            span("/layer.0/MatMul_kernel_time", at + 20, 600, 1, 1, "Node", op_name="MatMul", provider=provider),
+            span("_kernel_time", at + 640, 50, 1, 1, "Node", provider="CPUExecutionProvider", op_name="Relu"),
+            span("Odd_kernel_time", at + 700, 50, 1, 1, "Node"),
+        ]
+    return events
+
+
+@pytest.mark.parametrize(
+    ("provider", "where", "lines"),
+    [("CPUExecutionProvider", "cpu", ["processor-alone"]), ("CUDAExecutionProvider", "device", ["no-device"])],
+)
+def test_nodes_of_onnx_runtime_are_called_by_their_operators_and_tell_where_they_ran(
+    provider: str, where: str, lines: list[str], tmp_path: Path
+) -> None:
+    trace = opened(tmp_path, nodes(provider))
+    assert {row["name"] for row in trace.rows("SELECT name FROM events WHERE category = 'op'")} == {
+        "MatMul /layer.0/MatMul", "Relu", "Odd",
+    }  # fmt: skip
+    found = Signals.of(trace)(ran_on)
+    assert (found.where, found.sure) == (where, True)
+    codes = "SELECT code FROM health WHERE code IN ('processor-alone', 'no-device') ORDER BY code"
+    assert [row["code"] for row in trace.rows(codes)] == lines
+
+
+def test_nodes_without_arguments_do_not_tell_where_they_ran(tmp_path: Path) -> None:
+    events = [{**event, "args": {}} for event in nodes("")]
+    trace = opened(tmp_path, events)
+    assert {row["name"] for row in trace.rows("SELECT name FROM events WHERE category = 'op'")} == {
+        "/layer.0/MatMul", "_kernel_time", "Odd",
+    }  # fmt: skip
+    assert Signals.of(trace)(ran_on).where == "unknown"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
+
+#: Attribute of recordings that tell where operators ran: `cpu`, or the name of what drives the device.
+RAN_ON: Final = "ran_on"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.readers.kineto.metadata import recorded_name
+from stepscope.readers.kineto.others import add_others
 from stepscope.readers.kineto.pairs import add_pairs
-from stepscope.readers.kineto.rocprof import add_rocprof
-from stepscope.readers.kineto.xla import add_xla
 from stepscope.store.staging import Staging
 
 #: Bytes per element; types are spelled as in C++, in Python or by the collective library.
@@ -98,13 +97,13 @@ def collective_name(recorded: str) -> str:
     return next((name for spelled, name in _COLLECTIVES.items() if spelled in word), "other")
 
 
-def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> bool:
+def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> str | None:
     """Stage collectives, flows, counters, start-end pairs and names of threads.
 
     Returns:
-        Whether lanes tell what device work is: another profiler than PyTorch's wrote the trace.
+        Where operators ran, as far as such profilers tell, if another one than PyTorch's wrote the trace; else None.
     """
-    by_lanes = add_xla(staging, metadata) or add_rocprof(staging, metadata)
+    others = add_others(staging, metadata)
     staging.count_rows()
     if staging.may_have("kineto_ends"):
         add_pairs(staging)
@@ -116,7 +115,7 @@ def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> bool:
     if staging.may_have("kineto_samples"):
         _stage_counters(staging)
     _label_tracks(staging, metadata)
-    return by_lanes
+    return others
 
 
 def _stage_collectives(staging: Staging) -> None:

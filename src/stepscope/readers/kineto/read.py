@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
-from stepscope.model.recording import Recording
+from stepscope.model.recording import RAN_ON, Recording
 from stepscope.readers.content import Damage, content
 from stepscope.readers.kineto.event_list import HEADER_LIMIT
 from stepscope.readers.kineto.events import EventReader
@@ -49,17 +49,21 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
         )
     add_devices(staging, metadata)
     add_groups(staging, metadata)
-    by_lanes = finish(staging, reader.metadata)
+    computes = finish(staging, reader.metadata)
+    staging.observe(
+        "processor-alone", "info", int(computes == "cpu"), "the operators ran on the processor alone",
+        "there is no device time",
+    )  # fmt: skip
     info = metadata.get("distributedInfo")
     info = info if isinstance(info, dict) else {}
     return Recording(
         source=str(source),
-        reader=CHROME_NAME if by_lanes or _is_of_onnxruntime(staging) or _is_other(staging, metadata) else NAME,
+        reader=CHROME_NAME if computes is not None or _is_other(staging, metadata) else NAME,
         rank=integer(info.get("rank")),
         world_size=integer(info.get("world_size")),
         host=next((str(metadata[k]) for k in ("hostname", "host_name") if k in metadata), None),
         origin_unix_ns=integer(metadata.get("baseTimeNanoseconds")),
-        attributes=attributes(metadata),
+        attributes={**attributes(metadata), **({RAN_ON: computes} if computes else {})},
     )
 
 
@@ -67,15 +71,6 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
 _ABOUT: Final = ("schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "record_shapes")
 _OF_A_JOB: Final = ("deviceProperties", "distributedInfo", "record_shapes", "with_stack", "profile_memory")
 _KNOWN_SQL: Final = "SELECT count(*), count(*) FILTER (category <> 'other') FROM raw_events"
-
-
-#: ONNX Runtime records this around each run, below `model_run`; torch.profiler names what it adds otherwise.
-_RUNS_SQL: Final = "SELECT count(*) > 0 FROM names WHERE name = 'SequentialExecutor::Execute'"
-
-
-def _is_of_onnxruntime(staging: Staging) -> bool:
-    """Whether ONNX Runtime's own profiler wrote it."""
-    return staging.one(_RUNS_SQL) == (True,)
 
 
 def _is_other(staging: Staging, metadata: dict[str, Any]) -> bool:

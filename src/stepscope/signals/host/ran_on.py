@@ -14,6 +14,7 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.recording import RAN_ON
 from stepscope.model.runtime_names import SCALAR_READ
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
@@ -107,6 +108,11 @@ def ran_on(s: Signals) -> RanOn:
     if not ops.size:
         raise MissingInputError.of("operators")
     by_name = {names[one]: int(own[ops[spans.name[ops] == one]].sum()) for one in np.unique(spans.name[ops]).tolist()}
+    recorded = str(s.trace.recordings[s.rank].attributes.get(RAN_ON, ""))
+    if recorded == "cpu":
+        return RanOn("cpu", max(by_name, key=lambda name: (by_name[name], name)), total, total, True, listed)
+    if recorded:
+        return RanOn("device", recorded, 0, total, True, listed)
     for where, pattern in (("device", _OF_DEVICE), ("mps", _OF_MPS), ("cpu", _OF_CPU)):
         found = {one: ns for one, ns in by_name.items() if pattern.search(one) and not _OF_NEITHER.search(one)}
         if where == "cpu" and s.trace.scalar(_DEVICE_MEMORY_SQL):

@@ -22,8 +22,8 @@ _NAMED_SQL: Final = "SELECT device FROM devices WHERE coalesce(name, '') <> ''"
 _OTHERWISE_SQL: Final = """
 SELECT EXISTS (FROM segments) OR EXISTS (FROM allocator_events) OR EXISTS (FROM recorded WHERE source = 'steps')
 """
-#: Observations by which readers say that a recording is of no job, or holds memory or totals alone.
-_SAID: Final = frozenset(("not-a-profile", "memory-only", "totals-only"))
+#: Observations by which readers say that a recording is of no job or no device, or holds memory or totals alone.
+_SAID: Final = frozenset(("not-a-profile", "processor-alone", "memory-only", "totals-only"))
 
 
 def device_activity(derived: Derived) -> Observation | None:
