@@ -36,6 +36,10 @@ def delays(trace: Trace) -> np.ndarray:
     return rows["ns"]
 
 
+def effect(trace: Trace) -> str:
+    return str(trace.scalar("SELECT effect FROM health WHERE code = 'clocks-aligned'"))
+
+
 def aligned(trace: Trace) -> bool:
     return bool(trace.scalar("SELECT count(*) FROM health WHERE code = 'clocks-aligned'"))
 
@@ -52,6 +56,18 @@ def test_an_offset_is_taken_out(ahead: int) -> None:
     found = job(ahead).trace()
     assert aligned(found)
     assert np.abs(delays(found) - 8 * US).max() <= 4 * US
+
+
+@pytest.mark.parametrize(
+    ("ahead", "ppm", "moved"),
+    [
+        (-200 * US, 0.0, "196 µs later"),
+        (80_500, 0.0, "78.5 µs earlier"),
+        (-100 * US, 5_000.0, "97.8 µs later at the start and 101 µs earlier at the end"),
+    ],
+)
+def test_it_is_said_how_far_times_were_moved_and_which_way(ahead: int, ppm: float, moved: str) -> None:
+    assert effect(job(ahead, ppm).trace()) == f"the device's clock is off the host's: its times were moved {moved}"
 
 
 @pytest.mark.parametrize(("ahead", "ppm"), [(-100 * US, 5_000.0), (60 * US, -4_000.0)])

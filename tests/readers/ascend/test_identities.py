@@ -84,8 +84,9 @@ def test_step_budget_agrees_with_step_trace_times(opened: Any, level: str, rank:
     start = trace.scalar("SELECT ts FROM steps")
     # Ascend's own figure is between the two clocks as they are; here the device's is aligned to the host's.
     shift = sum(
-        int(re.findall(r"shifted by (-?\d+) ns", row["effect"])[0])
+        float(size) * {"ns": 1, "µs": 1_000}[unit] * (1 if way == "later" else -1)
         for row in trace.sql("SELECT effect FROM health WHERE code = 'clocks-aligned'").to_pylist()
+        for size, unit, way in re.findall(r"moved ([\d.]+) (\S+) (earlier|later)$", row["effect"])
     )
     assert first - start == pytest.approx(recorded["Preparing"] + shift, abs=500)
 

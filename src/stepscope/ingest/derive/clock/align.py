@@ -21,6 +21,7 @@ from stepscope.ingest.derive.clock.room import shift_by_room
 from stepscope.ingest.derive.overview import Overview
 from stepscope.language import said
 from stepscope.model import runtime_names
+from stepscope.model.amounts import duration
 from stepscope.model.sizes import SIZES
 from stepscope.store.staging import Staging
 
@@ -73,11 +74,9 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
     )
     move_moments(staging, -first)
     start, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
-    amount = (
-        f"{start} ns"
-        if start == last
-        else said("{start} ns at the start and {last} ns at the end", start=start, last=last)
-    )
+    amount = _moved(start)
+    if start != last:
+        amount = said("{start} at the start and {last} at the end", start=amount, last=_moved(last))
     seen = said("device activities began before their launch, or ended after the call that waited for them")
     if found.late:
         seen = said("launches onto an idle device began much later than they could have, the quickest of them too")
@@ -85,9 +84,14 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
         seen = said("launches onto a full queue returned as nothing ended that could have made room")
     staging.observe(
         "clocks-aligned", "info", found.early + found.returned + found.late + found.room, seen,
-        said("the device's clock is off the host's: its times were shifted by {amount}", amount=amount),
+        said("the device's clock is off the host's: its times were moved {amount}", amount=amount),
     )  # fmt: skip
     return origin + first, Overview.read(staging)
+
+
+def _moved(ns: int) -> str:
+    size = duration(abs(ns))
+    return said("{size} earlier", size=size) if ns < 0 else said("{size} later", size=size)
 
 
 def _is_observable(overview: Overview) -> bool:
