@@ -89,8 +89,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     result = tmp_path / "result.json"
     result.write_text(json.dumps(RESULT | {"mean_tpot_ms": 12.0}), encoding="utf-8")
     assert run(["serving", str(recording), "--benchmark", str(result)]) == 0
-    assert "TPOT, mean: 12.0 ms" in (shown := capsys.readouterr().out)
-    assert "not in the passes" in shown
+    table = capsys.readouterr().out.partition("TPOT, mean: 12.0 ms")[2].splitlines()
+    assert table[1].split() == ["part", "time", "of", "it"]
+    assert table[2].split() == ["gemm", "5.78", "ms", "48.2", "%"]
+    assert " not in the passes  1.55 ms  12.9 %" in table
     assert run(["serving", str(recording), "--benchmark", str(result), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["served_latency"]
     assert sum(row["time_ns"] for row in rows if row["of"] == "tpot") == 12_000_000

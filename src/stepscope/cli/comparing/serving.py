@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stepscope.cli.options import NoCache, PathList, Run, Span, Store
-from stepscope.language import said, told
+from stepscope.language import said
 
 if TYPE_CHECKING:
     from stepscope.analyses.serving.benchmark import Benchmark
     from stepscope.model.table import Table
+    from stepscope.reports.blocks import Outline
 
 Result = Annotated[
     Path,
@@ -37,6 +40,7 @@ def serving(
     from stepscope.analyses.serving.explained import explained
     from stepscope.cli.opening import open_input
     from stepscope.model.errors import MissingInputError, UserError
+    from stepscope.reports import terminal
     from stepscope.reports.selection import chosen_ranks
 
     figures = read_benchmark(_text(benchmark), benchmark.name)
@@ -46,7 +50,10 @@ def serving(
             table = explained(trace.rank(chosen), figures)
         except MissingInputError as error:
             raise UserError(error.message, hint=error.hint) from error
-        typer.echo(_json(table) if json else _page(table, figures), nl=json)
+        if json:
+            typer.echo(_json(table))
+        else:
+            terminal.write_page(_page(table, figures), sys.stdout)
 
 
 def _text(path: Path) -> str:
@@ -76,42 +83,45 @@ def _json(table: Table) -> str:
     return json.dumps({"schema": "stepscope.serving/1", "served_latency": table.records()}, indent=1)
 
 
-def _page(table: Table, figures: Benchmark) -> str:
-    from rich.cells import cell_len
-
+def _page(table: Table, figures: Benchmark) -> Outline:
     from stepscope.language.part_words import in_words
     from stepscope.model.amounts import duration, percent
+    from stepscope.reports.blocks import Block, Grid, Heading, Line, Outline, Section
 
     names = {
         "ttft": said("TTFT, mean"), "tpot": said("TPOT, mean"), "itl": said("ITL, median"),
         "itl p99": said("ITL, 99th percentile"),
     }  # fmt: skip
+    headings = (Heading(said("part"), number=False), Heading(said("time")), Heading(said("of it")))
     rows = table.records()
-    lines = [
-        said(
-            "{requests:,} requests, {input_tokens:,.0f} tokens of prompt and {output_tokens:,.0f} of answer each",
-            requests=figures.requests,
-            input_tokens=figures.input_tokens / figures.requests,
-            output_tokens=figures.output_tokens / figures.requests,
-        )
-        + (said(", up to {concurrency:,} at a time", concurrency=figures.concurrency) if figures.concurrency else "")
-        + (said("; {accepted:.2f} tokens per verification", accepted=figures.accepted) if figures.accepted else ""),
-    ]
+    sections: list[Section] = []
     for of in dict.fromkeys(row["of"] for row in rows):
         mine = [row for row in rows if row["of"] == of]
+        cells = tuple(
+            (in_words(row["part"]), duration(row["time_ns"]), percent(row["share"]))
+            for row in (*sorted(mine[:-1], key=lambda row: -row["time_ns"]), mine[-1])
+        )
         whole = duration(sum(row["time_ns"] for row in mine))
-        lines += ["", said("{name}: {value}", name=names[of], value=whole)]
-        for row in sorted(mine[:-1], key=lambda row: -row["time_ns"]) + mine[-1:]:
-            sign = "-" if row["time_ns"] < 0 else ""
-            share = percent(abs(row["share"]))
-            part = told(in_words(row["part"]))
-            lines.append(
-                f"  {part}{' ' * (22 - cell_len(part))} {sign + duration(abs(row['time_ns'])):>10} {sign + share:>9}"
-            )
+        sections.append(Section(said("{name}: {value}", name=names[of], value=whole), (Grid(headings, cells),)))
+    notes: tuple[Block, ...] = (
+        Line(
+            "the passes are those of the recording", "whether it ran under the benchmark's load no file tells", "info"
+        ),
+    )
     if not rows:
-        lines += ["", said("Neither prompts nor answers of the recording can be held against its figures.")]
-    lines += [
-        "",
-        said("The passes are those of the recording; whether it ran under the benchmark's load no file tells."),
-    ]
-    return "\n".join(map(told, lines)) + "\n"
+        notes = (Line("neither prompts nor answers of the recording can be held against its figures"), *notes)
+    sections.append(Section("What this rests on", notes))
+    return Outline(said("What the recorded passes explain of a benchmark"), tuple(_facts(figures)), tuple(sections))
+
+
+def _facts(figures: Benchmark) -> Iterator[str]:
+    yield said(
+        "{requests:,} requests, {input_tokens:,.0f} tokens of prompt and {output_tokens:,.0f} of answer each",
+        requests=figures.requests,
+        input_tokens=figures.input_tokens / figures.requests,
+        output_tokens=figures.output_tokens / figures.requests,
+    )
+    if figures.concurrency:
+        yield said("up to {concurrency:,} at a time", concurrency=figures.concurrency)
+    if figures.accepted:
+        yield said("{accepted:.2f} tokens per verification", accepted=figures.accepted)
