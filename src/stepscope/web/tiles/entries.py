@@ -12,6 +12,7 @@ from stepscope.model.events.nesting import is_outer_first
 from stepscope.model.intervals import Times, ascending
 from stepscope.model.sizes import SIZES
 from stepscope.native.merging import merge
+from stepscope.native.runs import runs
 
 #: Positions of events in `TrackEvents`.
 Rows = NDArray[np.int32]
@@ -62,14 +63,25 @@ class TrackEvents(_Columns):
     ) -> TrackEvents:
         """Sort events, which may come in any order, and give every column its type."""
         order = ascending(lane) if is_outer_first(ts, ts + dur) else np.lexsort((-dur, ts, lane))
+        return cls.ordered(ts[order], dur[order], lane[order], id=id[order], name=name[order], kind=kind[order])
+
+    @classmethod
+    def ordered(
+        cls, ts: Times, dur: Times, lane: NDArray[Any], *, id: NDArray[Any], name: NDArray[Any], kind: NDArray[Any]
+    ) -> TrackEvents:
+        """Give every column of events that are in order its type."""
         types = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.uint16)
         columns = (ts, dur, id, name, kind, lane)
-        return cls(*(column[order].astype(type_, copy=False) for column, type_ in zip(columns, types, strict=True)))
+        return cls(*(column.astype(type_, copy=False) for column, type_ in zip(columns, types, strict=True)))
 
     @property
     def lanes(self) -> int:
         """Number of lanes, at least 1."""
         return int(self.lane[-1]) + 1 if self.lane.size else 1
+
+    def merged(self, level: int, number: int) -> TrackEntries:
+        """The entries at a level, as `TrackEntries.merged` makes them; so many there are."""
+        return TrackEntries(*runs(level, self.ts, self.dur, self.lane, number, SIZES.merged_entries))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.intervals import Times
+from stepscope.model.sizes import SIZES
+from stepscope.native.runs import count_runs
 from stepscope.web.tiles.entries import TrackEntries, TrackEvents, lane_edges
 
 #: Levels are kept that have at most this share of the entries of the next finer one that is kept.
@@ -39,14 +41,14 @@ class _Level:
     reach: Times
 
     @classmethod
-    def of(cls, level: int, entries: TrackEntries, rows: TrackEntries | TrackEvents, lanes: int) -> _Level:
+    def of(cls, level: int, entries: TrackEntries, lanes: int) -> _Level:
         edges = lane_edges(entries.lane, lanes)
         reach = entries.end
         falls = reach[1:] < reach[:-1]
         falls &= entries.lane[1:] == entries.lane[:-1]
         if falls.any():
             reach = np.concatenate([np.maximum.accumulate(reach[a:b]) for a, b in pairwise(edges)])
-        return cls(level, rows, entries.start, edges, reach)
+        return cls(level, entries, entries.start, edges, reach)
 
     def within(self, lo: int, hi: int, margin: int) -> TrackEntries:
         """Those that touch [lo, hi), and those that start up to `margin` before, which may belong to their runs."""
@@ -80,27 +82,18 @@ class Pyramid:
     @classmethod
     def of(cls, events: TrackEvents) -> Pyramid:
         """Compute the levels of a track."""
-        lanes = events.lanes
-        entries = TrackEntries.alone(events, 0, events.ts.size)
-        levels, kept = [_Level.of(-1, entries, events, lanes)], len(entries)
-        level = cls._next(entries, kept)
-        while level <= COARSEST and len(entries) > lanes:
-            entries = entries.merged(level)
-            if len(entries) <= _SHARE * kept:
-                levels.append(_Level.of(level, entries, entries, lanes))
-                kept = len(entries)
-                level = max(level + 1, cls._next(entries, kept))
-            else:
-                level += 1
+        lanes, kept = events.lanes, events.ts.size
+        counts, reach = count_runs(events.ts, events.dur, events.lane, SIZES.merged_entries)
+        levels = [_Level(-1, events, events.ts, lane_edges(events.lane, lanes), reach)]
+        for level, number in enumerate(counts[: COARSEST + 1].tolist() if kept > lanes else []):
+            if number <= _SHARE * kept:
+                rows = levels[-1].rows
+                entries = rows.merged(level) if isinstance(rows, TrackEntries) else events.merged(level, number)
+                levels.append(_Level.of(level, entries, lanes))
+                kept = number
+            if number <= lanes:
+                break
         return cls(events, levels)
-
-    @staticmethod
-    def _next(entries: TrackEntries, kept: int) -> int:
-        """The finest level that may be kept: at finer ones, entries that are long enough to stay alone are too many."""
-        most = int(_SHARE * kept)
-        if len(entries) <= most:
-            return 0
-        return int(np.partition(entries.longest_ns, len(entries) - 1 - most)[len(entries) - 1 - most]).bit_length()
 
     @property
     def nbytes(self) -> int:

@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.coding import code
+from stepscope.model.events.nesting import is_outer_first
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
+from stepscope.native.layers import layers
 from stepscope.web.tiles.entries import TrackEvents
 from stepscope.web.tiles.lanes import fitted_lanes, nested_lanes
 from stepscope.web.tiles.track import KINDS, LAYERS, MARKS, TimelineTrack
 
 _THREAD_SQL: Final = f"""
 SELECT id::INTEGER AS id, ts, coalesce(dur, 0) AS dur, name_id AS name, coalesce(parent, -1)::INTEGER AS parent,
-    coalesce(depth, 0)::SMALLINT AS depth, {code("category", CATEGORIES)} AS kind
+    {code("category", CATEGORIES)} AS kind
 FROM spans WHERE track = ?
 """
+_DEPTH_SQL: Final = "SELECT coalesce(depth, 0)::SMALLINT AS depth FROM spans WHERE track = ?"
 _QUEUE_SQL: Final = f"""
 SELECT id::INTEGER AS id, ts, coalesce(dur, 0) AS dur, name_id AS name, {code("category", CATEGORIES)} AS kind
 FROM spans WHERE track = ? AND (category IN {MARKS}) = ?
@@ -38,6 +41,12 @@ _STEPS_SQL: Final = """
 SELECT step::INTEGER AS id, "begin" AS ts, greatest("end" - "begin", 0) AS dur, row_number() OVER () - 1 AS name
 FROM steps WHERE source <> 'whole'
 """
+
+#: Which layer of a thread each category is in; the last for what is of no category.
+_LAYER_OF: Final = np.array(
+    [next((i for i, its in enumerate(LAYERS.values()) if category in its), -1) for category in CATEGORIES] + [-1],
+    np.int8,
+)
 
 Columns = dict[str, NDArray[Any]]
 
@@ -63,14 +72,34 @@ def events_of(trace: Trace, track: TimelineTrack) -> TrackEvents:
 def layers_of(trace: Trace, thread: int) -> dict[str, TrackEvents]:
     """The events of a thread by layer, from one reading of it."""
     rows = trace.columns(_THREAD_SQL, [thread])
-    parent, depth = _positions(rows["id"], rows.pop("parent")), rows.pop("depth")
-    found = {}
-    for layer, categories in LAYERS.items():
-        member = np.isin(rows["kind"], [CATEGORIES.index(category) for category in categories])
+    parents = rows.pop("parent")
+    layer = _LAYER_OF[rows["kind"]]  # -1 takes the last
+    if is_outer_first(rows["ts"], rows["ts"] + rows["dur"]):
+        found = layers(rows["id"], parents, layer)
+        if found is not None:
+            return _laid_out(rows, *found)
+    parent = _positions(rows["id"], parents)
+    depth = trace.columns(_DEPTH_SQL, [thread])["depth"]
+    by_layer = {}
+    for number, name in enumerate(LAYERS):
+        member = layer == number
         if member.any():
             lane = nested_lanes(parent, depth, member)[member]
-            found[layer] = TrackEvents.of(lane=lane, **{name: column[member] for name, column in rows.items()})
-    return found
+            by_layer[name] = TrackEvents.of(lane=lane, **{name: column[member] for name, column in rows.items()})
+    return by_layer
+
+
+def _laid_out(rows: Columns, order: NDArray[np.int32], numbers: NDArray[np.int32]) -> dict[str, TrackEvents]:
+    """The events of each layer, given their positions by layer and lane, and how many each lane of each layer has."""
+    by_layer, first = {}, 0
+    for name, counts in zip(LAYERS, numbers, strict=True):
+        last = first + int(counts.sum())
+        if last > first:
+            at = order[first:last].astype(np.intp)
+            lane = np.repeat(np.arange(counts.size, dtype=np.uint16), counts)
+            by_layer[name] = TrackEvents.ordered(lane=lane, **{name: column[at] for name, column in rows.items()})
+        first = last
+    return by_layer
 
 
 def _positions(ids: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.int32]:
