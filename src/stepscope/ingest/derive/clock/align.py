@@ -19,7 +19,7 @@ from stepscope.ingest.derive.clock.late import ahead, delays
 from stepscope.ingest.derive.clock.offset import OUTLIERS, WINDOWS, Shift, offset
 from stepscope.ingest.derive.clock.room import shift_by_room
 from stepscope.ingest.derive.overview import Overview
-from stepscope.language import said
+from stepscope.language import pattern, said
 from stepscope.model import runtime_names
 from stepscope.model.amounts import duration
 from stepscope.model.sizes import SIZES
@@ -74,9 +74,6 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
     )
     move_moments(staging, -first)
     start, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
-    amount = _moved(start)
-    if start != last:
-        amount = said("{start} at the start and {last} at the end", start=amount, last=_moved(last))
     seen = said("device activities began before their launch, or ended after the call that waited for them")
     if found.late:
         seen = said("launches onto an idle device began much later than they could have, the quickest of them too")
@@ -84,14 +81,37 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
         seen = said("launches onto a full queue returned as nothing ended that could have made room")
     staging.observe(
         "clocks-aligned", "info", found.early + found.returned + found.late + found.room, seen,
-        said("the device's clock is off the host's: its times were moved {amount}", amount=amount),
+        _moved(start, last),
     )  # fmt: skip
     return origin + first, Overview.read(staging)
 
 
-def _moved(ns: int) -> str:
-    size = duration(abs(ns))
-    return said("{size} earlier", size=size) if ns < 0 else said("{size} later", size=size)
+#: By whether times at the start and at the end were moved to earlier ones. Health is told in other languages by whole
+#: sentences.
+_DRIFTS: Final = {
+    (False, False): pattern(
+        "the device's clock drifts: its times were moved {start} later at the start and {last} later at the end"
+    ),
+    (False, True): pattern(
+        "the device's clock drifts: its times were moved {start} later at the start and {last} earlier at the end"
+    ),
+    (True, False): pattern(
+        "the device's clock drifts: its times were moved {start} earlier at the start and {last} later at the end"
+    ),
+    (True, True): pattern(
+        "the device's clock drifts: its times were moved {start} earlier at the start and {last} earlier at the end"
+    ),
+}
+
+
+def _moved(start: int, last: int) -> str:
+    """How far times were moved, and which way; both in ns, negative to earlier ones."""
+    size = duration(abs(start))
+    if start != last:
+        return said(_DRIFTS[start < 0, last < 0], start=size, last=duration(abs(last)))
+    if start < 0:
+        return said("the device's clock is off the host's: its times were moved {size} earlier", size=size)
+    return said("the device's clock is off the host's: its times were moved {size} later", size=size)
 
 
 def _is_observable(overview: Overview) -> bool:
