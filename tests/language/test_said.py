@@ -25,6 +25,9 @@ msgid "{count:,} step"
 msgid_plural "{count:,} steps"
 msgstr[0] "{count:,} 步"
 
+msgid "{low} to {high}"
+msgstr "{low} 到 {high}"
+
 msgid "It takes {steps}."
 msgstr "需要 {steps}。"
 
@@ -186,6 +189,14 @@ def test_numbers_that_were_recalled_keep_their_format_when_values_are_changed() 
     changed = text.each(lambda value: value.replace("\x1b", "?"))
     assert changed == "the chip has 24 AI cores at 1,800 MHz (device ?)"
     assert type(changed.values["clock"]) is type(text.values["clock"])
+
+
+def test_a_range_in_the_place_of_a_number_is_told() -> None:
+    pattern = "{calls:,} collectives carry {size}."
+    text = Patterns([(pattern, "")]).recalled("19 to 2,000 collectives carry 1.5 to 3 GiB.")
+    assert isinstance(text, Said)
+    for same in (text, text.each(str), pickle.loads(pickle.dumps(text))):
+        assert (same, chinese(same)) == (text, "19 到 2,000 次集合通信传输 1.5 到 3 GiB。")
 
 
 def test_a_value_may_be_empty_and_much_of_a_text() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from stepscope.language import recalled, speaking, told
 from stepscope.reports.sections.merged import shape, together
+from stepscope.reports.text import visible
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,9 @@ from stepscope.reports.sections.merged import shape, together
         (["2 GiB of 4", "900 MB of 4"], "900 MB to 2 GiB of 4"),
         (["an H100, v2.3", "an H100, v2.3"], "an H100, v2.3"),
         (["3.00 ms", "3 ms"], "3.00 ms"),
+        (["steps 19 to 22 of 40", "steps 9 to 20 of 40"], "steps 9 to 22 of 40"),
+        (["1 to 2 µs", "2 to 3 ms"], "1 µs to 3 ms"),
+        (["1 to 2 µs", "500 to 900 ns"], "500 ns to 2 µs"),
     ],
 )
 def test_numbers_that_differ_become_a_range_and_bounds_the_widest(sentences: list[str], one: str) -> None:
@@ -29,3 +34,10 @@ def test_what_differs_in_more_than_numbers_is_of_another_shape(one: str, other: 
     assert shape(one) != shape(other)
     with pytest.raises(ValueError, match="shapes"):
         together([one, other])
+
+
+def test_ranges_are_told_in_chinese() -> None:
+    with speaking("zh"):
+        moved = "the device's clock is off the host's: its times were moved {} µs later"
+        one = told(visible(recalled(together([moved.format(14.1), moved.format(26.2)]))))
+        assert one == "设备的时钟与 Host 不一致：其时间推后了 14.1 到 26.2 µs"

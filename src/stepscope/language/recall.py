@@ -10,7 +10,7 @@ from string import Formatter
 from typing import Final
 
 from stepscope.language.catalogue import catalogue_of
-from stepscope.language.said import AsWritten, Said, listing
+from stepscope.language.said import AsWritten, Said, SaidAsWritten, listing, pattern
 
 #: Fixed letters of a pattern, and the part of a text that they are, from which the text is taken for it. Fewer would
 #: fit what somebody else wrote.
@@ -21,6 +21,9 @@ _BEGINNING: Final = 10
 #: Texts within texts that are looked into.
 _DEEP: Final = 3
 _BETWEEN: Final = re.compile(r", | and ")
+#: A range of numbers, with or without units.
+_AMOUNT: Final = r"(-?\d[\d,.]*(?: (?:[^\W\d_]{1,5}|%))?)"
+_RANGE: Final = re.compile(f"{_AMOUNT} to {_AMOUNT}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +59,16 @@ class Patterns:
         """The text as `Said`; itself where it fits no pattern. Values are tried in turn."""
         if constant := self._constants.get(text):
             return _said(constant, {})
-        for pattern in self._patterns:
-            enough = pattern.weight >= _PART * len(text) or pattern.anchored
-            if not enough or not all(part in text for part in pattern.fixed):
+        for known in self._patterns:
+            enough = known.weight >= _PART * len(text) or known.anchored
+            if not enough or not all(part in text for part in known.fixed):
                 continue
-            if pattern.regex and (match := pattern.regex.fullmatch(text)):
+            if known.regex and (match := known.regex.fullmatch(text)):
                 values = {
-                    name: self._value(value, name in pattern.plain or depth > 1, depth)
+                    name: self._value(value, name in known.plain or depth > 1, depth)
                     for name, value in match.groupdict().items()
                 }
-                return _said(pattern, values)
+                return _said(known, values)
         return self._in_parts(text, depth)
 
     def _in_parts(self, text: str, depth: int) -> str:
@@ -79,6 +82,9 @@ class Patterns:
         return text
 
     def _value(self, value: str, plain: bool, depth: int) -> str:
+        if match := _RANGE.fullmatch(value):
+            # Lines that differ in numbers alone are one, with their range.
+            return SaidAsWritten(pattern("{low} to {high}"), {"low": AsWritten(match[1]), "high": AsWritten(match[2])})
         # A single word may as well be a name of the recording.
         found = value if plain or " " not in value else self.recalled(value, depth + 1)
         return found if isinstance(found, Said) else AsWritten(value)
@@ -91,9 +97,9 @@ def patterns_of(language: str) -> Patterns:
     return Patterns((text, message.many) for (context, text), message in messages.items() if not context)
 
 
-def _said(pattern: _Known, values: dict[str, str]) -> Said:
-    one, many = (pattern.many, pattern.one) if pattern.several else (pattern.one, pattern.many)
-    return Said(one, values, many, 2 if pattern.several else 1)
+def _said(known: _Known, values: dict[str, str]) -> Said:
+    one, many = (known.many, known.one) if known.several else (known.one, known.many)
+    return Said(one, values, many, 2 if known.several else 1)
 
 
 def _pattern(one: str, many: str, several: bool) -> _Known:

@@ -75,6 +75,22 @@ class Said(str):
         return Said, (self.pattern, self.values, self.many, self.number)
 
 
+class SaidAsWritten(Said):
+    """What was said in the place of a number: any format leaves it as it is."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+    def each(self, change: Callable[[str], str]) -> Said:
+        """The same with its values changed."""
+        return SaidAsWritten(self.pattern, super().each(change).values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SaidAsWritten, (self.pattern, self.values)
+
+
 class _Joined(Said):
     """Texts one after another."""
 
@@ -186,7 +202,10 @@ def _part_told(part: str, catalogue: Catalogue) -> str:
 
 
 def _told(value: Any, catalogue: Catalogue) -> Any:
-    return value.in_words_of(catalogue) if isinstance(value, Said) else value
+    if not isinstance(value, Said):
+        return value
+    text = value.in_words_of(catalogue)
+    return AsWritten(text) if isinstance(value, SaidAsWritten) else text
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:

@@ -16,6 +16,7 @@ _NUMBER: Final = re.compile(rf"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?: ({'|'.join(_FAC
 #: What stands before a bound: of several bounds the widest holds for all.
 _MOST: Final = ("up to ", "at most ")
 _LEAST: Final = ("at least ",)
+_TO: Final = " to "
 
 
 def shape(sentence: str) -> str:
@@ -34,13 +35,30 @@ def together(sentences: Sequence[str]) -> str:
         raise ValueError("sentences of different shapes can't be put together")
     if all(one == first for one in sentences):
         return first
-    columns = zip(*([*_NUMBER.finditer(one)] for one in sentences), strict=True)
-    parts, after = list[str](), 0
-    for column in columns:
+    columns = [*zip(*([*_NUMBER.finditer(one)] for one in sentences), strict=True)]
+    parts, after, at = list[str](), 0, 0
+    while at < len(columns):
+        column, following = columns[at], columns[at + 1 : at + 2]
         found = column[0]
-        parts += [first[after : found.start()], _range(column, first[: found.start()])]
-        after = found.end()
+        parts.append(first[after : found.start()])
+        if following and first[found.end() : following[0][0].start()] == _TO:
+            parts.append(_span(column, following[0]))
+            at += 1
+        else:
+            parts.append(_range(column, first[: found.start()]))
+        after = columns[at][0].end()
+        at += 1
     return "".join([*parts, first[after:]])
+
+
+def _span(lows: Sequence[re.Match[str]], highs: Sequence[re.Match[str]]) -> str:
+    """From the least to the most of ranges, whose lower ends may have the unit of the upper ones."""
+    units = [low.group(2) or high.group(2) or "" for low, high in zip(lows, highs, strict=True)]
+    numbers = [low.group(1) for low in lows]
+    ends = zip(numbers, units, strict=True)
+    low, unit = min(ends, key=lambda end: float(end[0].replace(",", "")) * _FACTORS.get(end[1], 1))
+    high = max(highs, key=_value)
+    return f"{low}{_TO if unit == (high.group(2) or '') else f' {unit}{_TO}'}{high.group()}"
 
 
 def _range(column: Sequence[re.Match[str]], before: str) -> str:
@@ -54,7 +72,7 @@ def _range(column: Sequence[re.Match[str]], before: str) -> str:
         return low
     if ordered[0].group(2) == ordered[-1].group(2):
         low = ordered[0].group(1)
-    return f"{low} to {high}"
+    return f"{low}{_TO}{high}"
 
 
 def _value(found: re.Match[str]) -> float:
