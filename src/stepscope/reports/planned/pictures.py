@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.language import said
+from stepscope.language import pattern, said
 from stepscope.planning.layout import Schedule
 from stepscope.planning.result import JudgedPlan
 
@@ -17,6 +17,14 @@ _LETTERS: Final = {
 }  # fmt: skip
 #: Stages and micro-batches that are drawn.
 _MOST_STAGES, _MOST_BATCHES = 8, 12
+#: What is drawn, and how far the schedule differs from it.
+_KINDS: Final = {
+    Schedule.ONE_F_ONE_B: "1F1B",
+    Schedule.GPIPE: "GPipe",
+    Schedule.INTERLEAVED: pattern("drawn as 1F1B: interleaved in {chunks} chunks, it idles 1/{chunks} as long"),
+    Schedule.ZERO_BUBBLE: pattern("drawn as 1F1B: zero-bubble idles less, since gradients of weights fill gaps"),
+    Schedule.DUAL_PIPE: pattern("drawn as 1F1B: DualPipe idles less, since micro-batches come in from both ends"),
+}
 
 
 def memory_picture(plan: JudgedPlan) -> str:
@@ -36,10 +44,10 @@ def memory_picture(plan: JudgedPlan) -> str:
 
 
 def pipeline_picture(plan: JudgedPlan) -> list[str]:
-    """1F1B of the first micro-batches: a row per stage, F forward, B backward (two cells), dots idle."""
+    """1F1B or GPipe of the first micro-batches: a row per stage, F forward, B backward (two cells), dots idle."""
     layout = plan.layout
     stages, batches = min(layout.pp, _MOST_STAGES), min(layout.micro_batches, _MOST_BATCHES)
-    rows = one_f_one_b(stages, batches)
+    rows = _drawn(stages, batches, first=layout.schedule is Schedule.GPIPE)
     lines = [said("stage {at:>2} {row}", at=at, row="".join(row)) for at, row in enumerate(rows)]
     shown = said(
         "{stages} of {pp} stages, {batches} of {micro_batches} micro-batches",
@@ -48,15 +56,15 @@ def pipeline_picture(plan: JudgedPlan) -> list[str]:
         batches=batches,
         micro_batches=layout.micro_batches,
     )
-    kind = said("as 1F1B") if layout.schedule is not Schedule.ONE_F_ONE_B else "1F1B"
+    kind = said(_KINDS[layout.schedule], chunks=layout.virtual_stages)
     return [said("F forward, BB backward, . idle; {shown}, {kind}", shown=shown, kind=kind), *lines]
 
 
-def one_f_one_b(stages: int, batches: int) -> list[list[str]]:
-    """Cells of each stage: forward takes one, backward two."""
+def _drawn(stages: int, batches: int, *, first: bool) -> list[list[str]]:
+    """Cells of each stage: forward takes one, backward two; `first` all forward passes or one after the other."""
     forward_end: dict[tuple[int, int], int] = {}
     backward_end: dict[tuple[int, int], int] = {}
-    orders = [_order(stage, stages, batches) for stage in range(stages)]
+    orders = [_order(batches if first else stages - stage - 1, batches) for stage in range(stages)]
     at = [0] * stages
     free = [0] * stages
     rows: list[list[str]] = [[] for _ in range(stages)]
@@ -83,8 +91,9 @@ def one_f_one_b(stages: int, batches: int) -> list[list[str]]:
     return [row + ["."] * (longest - len(row)) for row in rows]
 
 
-def _order(stage: int, stages: int, batches: int) -> list[tuple[str, int]]:
-    warm = min(batches, stages - stage - 1)
+def _order(ahead: int, batches: int) -> list[tuple[str, int]]:
+    """Passes of a stage that is so many forward passes ahead before the first backward one."""
+    warm = min(batches, ahead)
     order = [("F", n) for n in range(warm)]
     for n in range(batches - warm):
         order += [("F", warm + n), ("B", n)]
