@@ -135,7 +135,7 @@ def first_operators(trace: Trace) -> Intervals:
         return Intervals.empty()
     launches = spans.rows(work.launch[work.are("compute") & work.launched])
     launching = np.zeros(op.size + 1, np.bool_)  # the last stands for launches outside of operators
-    launching[spans.around[launches[launches >= 0]]] = True
+    launching[spans.around_some(launches[launches >= 0])] = True
     ops = np.flatnonzero(op & launching[:-1] & np.isin(spans.name, long))
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
     marks = _code_loading(spans)

@@ -12,7 +12,7 @@ from stepscope.analyses.shared.host_waits import called_names
 from stepscope.analyses.shared.recorded_events import passing
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals, Times, ordered
+from stepscope.model.intervals import Intervals, Times, ascending, ordered
 from stepscope.model.runtime_names import is_stream_wait
 from stepscope.model.trace import Trace
 
@@ -69,18 +69,30 @@ class Gaps:
 def activities(trace: Trace) -> Columns:
     """Activities of all devices with their launches, by start; of equal starts the first launched comes first."""
     work = DeviceWork.of(trace)
-    at = np.flatnonzero(~work.are("sync") & (work.dur > 0))
+    real = ~work.are("sync") & (work.dur > 0)
+    at = slice(None) if real.all() else np.flatnonzero(real)
     ts, launched, call_ns = work.ts[at], work.launched[at], np.maximum(work.call_ns[at], 0)
     launch_start = np.where(launched, work.called[at], ts)
     launch_end = np.where(launched, launch_start + call_ns, ts)
     rows: Columns = {"device": work.device[at], "track": work.track[at], "ts": ts, "stop": ts + work.dur[at]}
     rows |= {"launched": launched, "thread": work.thread[at], "launch_start": launch_start, "launch_end": launch_end}
-    order = ordered(ts, ~launched, launch_end, work.event[at])
-    rows["fresh"] = np.zeros(at.size, np.bool_)
-    rows["fresh"][order[np.unique(work.name[at][order], return_index=True)[1]]] = True
-    rows["inner"] = work.in_graph[at] & launched
-    rows["inner"][order[np.unique(work.launch[at][order], return_index=True)[1]]] = False
-    return {name: values[order] for name, values in rows.items()}
+    sorted_ = ordered(ts, ~launched, launch_end, work.event[at])
+    order = slice(None) if (sorted_[1:] > sorted_[:-1]).all() else sorted_
+    rows = {name: values[order] for name, values in rows.items()}
+    rows["fresh"] = np.zeros(ts.size, np.bool_)
+    rows["fresh"][_firsts(work.name[at][order])] = True
+    rows["inner"] = work.in_graph[at][order] & rows["launched"]
+    if rows["inner"].any():
+        rows["inner"][_firsts(work.launch[at][order])] = False
+    return rows
+
+
+def _firsts(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Positions of the first of each value."""
+    order = ascending(values)
+    sorted_ = values[order]
+    found: NDArray[np.int64] = order[np.append(True, sorted_[1:] != sorted_[:-1])[: values.size]]
+    return found
 
 
 def stream_waits(trace: Trace) -> QueueWaits:
@@ -115,12 +127,13 @@ def find_gaps(rows: Columns, waits: QueueWaits, lo: int, hi: int) -> Gaps:
     thread = np.full(idle.ends.size, -1, np.int64)
     why = np.full(idle.ends.size, EMPTY_QUEUE, np.int64)
     fresh, inner = np.zeros(idle.ends.size, np.bool_), np.zeros(idle.ends.size, np.bool_)
-    which = starter[launched]
-    call_starts[launched] = np.clip(rows["launch_start"][which], idle.starts[launched], idle.ends[launched])
-    call_ends[launched] = np.clip(rows["launch_end"][which], idle.starts[launched], idle.ends[launched])
-    thread[launched] = rows["thread"][which]
-    why[launched] = _why_late(rows, waits, which, idle.starts[launched])
-    fresh[launched], inner[launched] = rows["fresh"][which], rows["inner"][which]
+    mine = slice(None) if launched.all() else np.flatnonzero(launched)
+    which, starts, ends = starter[mine], idle.starts[mine], idle.ends[mine]
+    call_starts[mine] = np.clip(rows["launch_start"][which], starts, ends)
+    call_ends[mine] = np.clip(rows["launch_end"][which], starts, ends)
+    thread[mine] = rows["thread"][which]
+    why[mine] = _why_late(rows, waits, which, starts)
+    fresh[mine], inner[mine] = rows["fresh"][which], rows["inner"][which]
     return Gaps(idle.starts, idle.ends, call_starts, call_ends, thread, started, why, fresh, inner)
 
 
@@ -131,11 +144,14 @@ def _why_late(rows: Columns, waits: QueueWaits, which: NDArray[np.int64], gap_st
     into_idle = launch_end > gap_starts
     latency = (start - launch_end)[into_idle & (launch_end <= start)]
     typical = min(int(np.median(latency)), _DELAYED_NS // 2) if latency.size else _TYPICAL_LATENCY_NS
-    waited = start - np.maximum(launch_end, queue_free[which])
-    since, until = previous_launch[which], rows["launch_start"][which]
-    asked = _any_between(waits.calls, rows["thread"][which], since, until)
-    asked |= _any_between(waits.queued, rows["track"][which], since, start)
-    behind = ~into_idle & (queue_free[which] < gap_starts)
+    free = queue_free[which]
+    waited = start - np.maximum(launch_end, free)
+    asked = np.zeros(which.size, np.bool_)
+    if waits.calls["ts"].size or waits.queued["ts"].size:
+        since, until = previous_launch[which], rows["launch_start"][which]
+        asked |= _any_between(waits.calls, rows["thread"][which], since, until)
+        asked |= _any_between(waits.queued, rows["track"][which], since, start)
+    behind = ~into_idle & (free < gap_starts)
     why = np.where(into_idle, EMPTY_QUEUE, QUEUED)
     why[waited > max(_DELAYED_NS, 10 * typical)] = DELAYED
     why[behind & (waited > _LATE * typical)] = OTHER_STREAM
@@ -148,7 +164,10 @@ def _previous_on_queue(rows: Columns) -> tuple[Times, Times]:
     never = np.iinfo(np.int64).min
     free = np.full(rows["ts"].size, never)
     launched = np.full(rows["ts"].size, never)
-    order = np.argsort(rows["track"], kind="stable")
+    if (rows["track"] == rows["track"][:1]).all():
+        free[1:], launched[1:] = np.maximum.accumulate(rows["stop"])[:-1], rows["launch_start"][:-1]
+        return free, launched
+    order = ascending(rows["track"])
     edges = np.flatnonzero(np.diff(rows["track"][order])) + 1
     for mine in np.split(order, edges):
         free[mine[1:]] = np.maximum.accumulate(rows["stop"][mine])[:-1]

@@ -106,6 +106,14 @@ class Spans:
         """int32[n], position of each event's parent; -1 for none."""
         return self.trace.once(_around)
 
+    def around_some(self, events: NDArray[Any]) -> Rows:
+        """Position of the parent of each of m events, int32[m]; for few, quicker than `around`.
+
+        Args:
+            events: Positions of events.
+        """
+        return self.rows(self.trace.once(_Column("parent"))[events])
+
     def of(self, *categories: str) -> NDArray[np.bool_]:
         """Whether each event is of one of these categories, bool[n]."""
         return among(self.category, CATEGORIES, categories)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.idle.idle_causes import idle_parts
-from stepscope.model.intervals import Intervals, Times
+from stepscope.model.intervals import Intervals, Times, ascending
 from stepscope.model.trace import Trace
 from stepscope.web.tiles.track import SHARES
 
@@ -66,8 +67,10 @@ def shares_of(trace: Trace, device: int | None) -> Shares:
         if one.device == device:
             exposed = one.comm - one.compute
             parts = {0: one.compute, 1: exposed, 2: one.copy - one.compute - one.comm}
-            for cause in np.unique(idle.cause).tolist():
-                mine = idle.cause == cause
+            order = ascending(idle.cause)
+            edges = np.searchsorted(idle.cause[order], np.arange(len(SHARES) - _BUSY + 1))
+            for cause, (first, last) in enumerate(pairwise(edges.tolist())):
+                mine = order[first:last]
                 parts[_BUSY + cause] = Intervals.union_of(idle.starts[mine], idle.ends[mine])
             assert max(parts) < len(SHARES)
             return Shares({label: part for label, part in parts.items() if len(part)})
