@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.model.events.firsts import firsts
 from stepscope.model.intervals import Intervals, ascending, ordered
 from stepscope.model.partition import overlay, partition
 
@@ -114,3 +115,10 @@ def test_ascending_is_stable(drawn: list[int]) -> None:
 def test_order_by_several_keys(drawn: list[tuple[int, int, bool]]) -> None:
     keys = [np.array([one[i] for one in drawn], kind) for i, kind in enumerate((np.int64, np.int64, np.bool_))]
     assert ordered(*keys).tolist() == sorted(range(len(drawn)), key=drawn.__getitem__)
+
+
+@given(st.lists(st.one_of(st.integers(-3, 3), st.integers(-(1 << 40), 1 << 40)), max_size=20), st.booleans())
+def test_the_first_of_each_value(values: list[int], in_order: bool) -> None:
+    values = sorted(values) if in_order else values
+    found = firsts(np.array(values, np.int64)).tolist()
+    assert found == [values.index(one) for one in sorted(set(values))]

@@ -54,12 +54,13 @@ def test_any_events_with_any_tables(
     )
     types = (np.int8, np.int64, np.int64, np.int32, np.int32)
     columns = [np.array([one[at] for one in drawn], kind) for at, kind in enumerate(types)]
-    group, starts, ends, unsorted = states(tables, EventColumns(*columns), size)
-    assert unsorted.size == 2 * WIDTH + 1
+    parts, unsorted = states(tables, EventColumns(*columns), size)
+    assert len(parts) == unsorted.size == 2 * WIDTH + 1
     assert set(np.flatnonzero(unsorted).tolist()) <= back
-    assert set(group.tolist()) == set(expected)
+    assert {one for one, its in enumerate(parts) if its} == set(expected)
     for one, its in expected.items():
-        mine, united = group == one, Intervals.union_of(*zip(*its, strict=True))
-        assert Intervals.union_of(starts[mine], ends[mine]) == united
+        starts, ends = map(np.concatenate, zip(*parts[one], strict=True))
+        united = Intervals.union_of(*zip(*its, strict=True))
+        assert Intervals.union_of(starts, ends) == united
         if not unsorted[one]:
-            assert (starts[mine].tolist(), ends[mine].tolist()) == (united.starts.tolist(), united.ends.tolist())
+            assert (starts.tolist(), ends.tolist()) == (united.starts.tolist(), united.ends.tolist())

@@ -48,8 +48,10 @@ class Intervals:
             return cls.empty()
         # i starts precede the i-th one. If i ends do too, nothing is open there, whichever end is whose.
         start, finish = _ascending(start), _ascending(finish)
-        apart = np.flatnonzero(start[1:] > finish[:-1])
-        return cls(start[np.append(0, apart + 1)], finish[np.append(apart, start.size - 1)])
+        apart = start[1:] > finish[:-1]
+        if apart.all():
+            return cls(start, finish)
+        return cls(start[np.append(True, apart)], finish[np.append(apart, True)])
 
     @classmethod
     def union_of_all(cls, sets: Iterable[Intervals]) -> Intervals:
@@ -133,7 +135,7 @@ def distinct(values: NDArray[_Whole]) -> NDArray[_Whole]:
     return ordered.compress(np.append(True, ordered[1:] != ordered[:-1])) if ordered.size else ordered
 
 
-def ascending(values: Times | NDArray[np.int32]) -> NDArray[np.int64]:
+def ascending(values: NDArray[_Whole]) -> NDArray[np.int64]:
     """Stable argsort; fast where the range of values is small or they are sorted already."""
     if (values[1:] >= values[:-1]).all():
         return np.arange(values.size)

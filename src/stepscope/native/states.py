@@ -12,6 +12,8 @@ from stepscope.native.instance import borrowed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Starts and ends of some intervals.
+Part = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 #: Names are told apart by this many classes.
 CLASSES: Final = 8
 
@@ -56,10 +58,8 @@ class EventColumns:
     track: NDArray[np.int32]
 
 
-def states(
-    tables: StateTables, events: EventColumns, size: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Group, starts and ends of intervals that cover the times of the events of each group, and what is unsorted.
+def states(tables: StateTables, events: EventColumns, size: int) -> tuple[list[list[Part]], NDArray[np.bool_]]:
+    """Intervals that cover the times of the events of each group, in parts, and which groups are unsorted.
 
     Intervals of a group are disjoint, do not touch and ascend, but of groups in which an event starts before an earlier
     one, bool[groups].
@@ -69,24 +69,33 @@ def states(
         events: The events; those of a group by start, where that is so in the recording.
         size: Events that are looked at together.
     """
-    number, groups, at_once = events.ts.size, tables.threads * tables.width + 1, max(min(size, events.ts.size), 1)
     columns: tuple[NDArray[Any], ...] = (events.category, events.ts, events.dur, events.name, events.track)
-    found: list[tuple[NDArray[Any], ...]] = []
+    number, groups, at_once = events.ts.size, tables.threads * tables.width + 1, max(min(size, events.ts.size), 1)
+    found: list[list[Part]] = [[] for _ in range(groups)]
     with borrowed() as instance:
         kinds, classes, places = (instance.put(one) for one in (tables.kinds, tables.classes, tables.places))
         told = (kinds, classes.size, classes, places.size, places, tables.width, tables.everywhere, groups)
         never = np.full(groups, np.iinfo(np.int64).min)
         since, until, back = instance.put(never), instance.put(never), instance.put(np.zeros(groups, np.uint8))
         given = [instance.room(column.dtype, at_once) for column in columns]
-        made = [instance.room(kind, at_once) for kind in (np.int32, np.int64, np.int64)]
+        group, starts, ends = instance.room(np.int32, at_once), *(instance.room(np.int64, at_once) for _ in range(2))
         for first in range(0, number, at_once):
             some = min(at_once, number - first)
             for place, column in zip(given, columns, strict=True):
                 place.array[:some] = column[first : first + some]
-            closed = instance.call("states", some, *given, *told, since, until, back, *made)
-            found.append(tuple(one.array[:closed].copy() for one in made))
-        still = np.flatnonzero(until.array > since.array)
-        found.append((still.astype(np.int32), since.array[still], until.array[still]))
-        unsorted = back.array.astype(np.bool_)
-    group, starts, ends = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return group, starts, ends, unsorted
+            closed = instance.call("states", some, *given, *told, since, until, back, group, starts, ends)
+            _append(found, group.array[:closed], starts.array, ends.array)
+        for one in np.flatnonzero(until.array > since.array).tolist():
+            found[one].append((since.array[one : one + 1].copy(), until.array[one : one + 1].copy()))
+        return found, back.array.astype(np.bool_)
+
+
+def _append(
+    found: list[list[Part]], group: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> None:
+    """Append intervals to those of their groups, in the order that they are in."""
+    few = len(found) <= np.iinfo(np.int16).max
+    order = np.argsort(group.astype(np.int16) if few else group, kind="stable")  # 16 bits sort by radix
+    edges = np.flatnonzero(np.diff(group[order])) + 1
+    for mine in np.split(order, edges) if order.size else []:
+        found[int(group[mine[0]])].append((starts[mine], ends[mine]))

@@ -19,7 +19,8 @@ from stepscope.analyses.shared.host_waits import synchronising_names
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.copies import Copies
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import Intervals, distinct
+from stepscope.model.events.firsts import firsts
+from stepscope.model.intervals import Intervals, ascending, distinct
 from stepscope.model.runtime_names import SCALAR_READ
 from stepscope.model.trace import Trace
 
@@ -48,9 +49,10 @@ def longest_dispatch_ns(trace: Trace) -> int:
     """Longest time without a runtime call that still counts as preparing a launch, ns; ask for it with `Trace.once`."""
     work = DeviceWork.of(trace)
     mine = np.flatnonzero(work.launched & ~work.are("sync"))
-    _, first = np.unique(work.launch[mine], return_index=True)
-    thread, called = work.thread[mine][first], work.called[mine][first]
-    order = np.lexsort((called, thread))
+    first = mine[firsts(work.launch[mine])]
+    thread, called = work.thread[first], work.called[first]
+    order = ascending(called)
+    order = order[ascending(thread[order])]
     apart = np.diff(called[order])[np.diff(thread[order]) == 0]
     usual = int(np.median(apart)) if apart.size else 0
     return min(max(_LAUNCHES * usual, _LEAST_NS), _MOST_NS)
@@ -136,7 +138,8 @@ def first_operators(trace: Trace) -> Intervals:
     launches = spans.rows(work.launch[work.are("compute") & work.launched])
     launching = np.zeros(op.size + 1, np.bool_)  # the last stands for launches outside of operators
     launching[spans.around_some(launches[launches >= 0])] = True
-    ops = np.flatnonzero(op & launching[:-1] & np.isin(spans.name, long))
+    ops = np.flatnonzero(op & launching[:-1])
+    ops = ops[np.isin(spans.name[ops], long)]
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
     marks = _code_loading(spans)
     starts, ends = [], []

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from stepscope.analyses.idle import causes
-from stepscope.analyses.idle.attribution import IdleParts, behind_nothing, explain, long_parts
+from stepscope.analyses.idle.attribution import IdleParts, explain
 from stepscope.analyses.idle.host_work import first_calls, host_work, unseen_work
 from stepscope.analyses.idle.idle_gaps import activities, find_gaps, stream_waits
+from stepscope.analyses.idle.long_parts import behind_nothing, long_parts
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.device_time import DeviceTime, StepWindows, device_times, step_windows
 from stepscope.analyses.shared.host_states import host_states

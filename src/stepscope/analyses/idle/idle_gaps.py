@@ -12,6 +12,7 @@ from stepscope.analyses.shared.host_waits import called_names
 from stepscope.analyses.shared.recorded_events import passing
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.firsts import firsts
 from stepscope.model.intervals import Intervals, Times, ascending, ordered
 from stepscope.model.runtime_names import is_stream_wait
 from stepscope.model.trace import Trace
@@ -80,19 +81,11 @@ def activities(trace: Trace) -> Columns:
     order = slice(None) if (sorted_[1:] > sorted_[:-1]).all() else sorted_
     rows = {name: values[order] for name, values in rows.items()}
     rows["fresh"] = np.zeros(ts.size, np.bool_)
-    rows["fresh"][_firsts(work.name[at][order])] = True
+    rows["fresh"][firsts(work.name[at][order])] = True
     rows["inner"] = work.in_graph[at][order] & rows["launched"]
     if rows["inner"].any():
-        rows["inner"][_firsts(work.launch[at][order])] = False
+        rows["inner"][firsts(work.launch[at][order])] = False
     return rows
-
-
-def _firsts(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Positions of the first of each value."""
-    order = ascending(values)
-    sorted_ = values[order]
-    found: NDArray[np.int64] = order[np.append(True, sorted_[1:] != sorted_[:-1])[: values.size]]
-    return found
 
 
 def stream_waits(trace: Trace) -> QueueWaits:

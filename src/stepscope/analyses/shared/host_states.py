@@ -160,13 +160,12 @@ def _state(category: str, waits: bool, allocates: bool, slows: bool) -> int:
     return RUNTIME if state == SYNC and not waits else state
 
 
-def _blocking_copies(trace: Trace, feeders: tuple[int, ...]) -> StateTimes:
-    """Copies that blocked their host thread, from the start of the copy to the end of the call."""
+def _blocking_copies(trace: Trace, feeders: tuple[int, ...]) -> tuple[NDArray[np.int32], Times, Times]:
+    """Threads, starts and ends of copies that blocked a feeder, from the start of the copy to the end of the call."""
     work = DeviceWork.of(trace)
     at = blocking_copies(trace)
     at = at[(work.call_ns[at] >= 0) & np.isin(work.thread[at], feeders)]
-    track, ends = work.thread[at].astype(np.int64), work.called[at] + work.call_ns[at]
-    return StateTimes(track, np.full(at.size, SYNC, np.int8), work.ts[at], ends)
+    return work.thread[at], work.ts[at], work.called[at] + work.call_ns[at]
 
 
 def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
@@ -191,19 +190,26 @@ def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
 
 def _calls(trace: Trace, feeders: tuple[int, ...]) -> tuple[StateTimes, Intervals]:
     """When each feeder was in each recorded state, and when the profiler delayed any thread."""
-    spans, tables, copies = Spans(trace), _tables(trace, feeders), _blocking_copies(trace, feeders)
+    spans, tables = Spans(trace), _tables(trace, feeders)
+    copy_track, starting, returned = _blocking_copies(trace, feeders)
     events = EventColumns(spans.category, spans.ts, spans.dur, spans.name, spans.track)
-    group, starts, ends, unsorted = states(tables, events, SIZES.nested_events)
-    delayed = group == unsorted.size - 1
-    delays = Intervals.union_of(starts[delayed], ends[delayed])
-    if delayed.any():
-        group, starts, ends = (column[~delayed] for column in (group, starts, ends))
-    thread, state = np.divmod(group, tables.width)
-    calls = StateTimes(np.sort(np.array(feeders, np.int64))[thread], state.astype(np.int8), starts, ends)
-    # Copies block in one state.
-    again = (state == SYNC) & (copies.track.size > 0) | unsorted[group]
-    if again.any():
-        calls = StateTimes.joined([StateTimes.joined([copies, calls.take(again)]).united(), calls.take(~again)])
-    elif copies.track.size:
-        calls = StateTimes.joined([copies.united(), calls])
-    return calls.ordered(), delays
+    found, unsorted = states(tables, events, SIZES.nested_events)
+    tracks = np.sort(np.array(feeders, np.int64))
+    for place, track in enumerate(tracks.tolist()):
+        if (mine := copy_track == track).any():
+            found[place * tables.width + SYNC].append((starting[mine], returned[mine]))
+            unsorted[place * tables.width + SYNC] = True
+    for group in np.flatnonzero(unsorted).tolist():
+        united = Intervals.union_of(*map(np.concatenate, zip(*found[group], strict=True)))
+        found[group] = [(united.starts, united.ends)]
+    [*calls, delays] = found
+    number = np.array([sum(starts.size for starts, _ in parts) for parts in calls], np.int64)
+    track, state = np.repeat(tracks, tables.width), np.tile(np.arange(tables.width, dtype=np.int8), tracks.size)
+    starts, ends = _joined([part for parts in calls for part in parts])
+    return StateTimes(np.repeat(track, number), np.repeat(state, number), starts, ends), Intervals(*_joined(delays))
+
+
+def _joined(parts: list[tuple[Times, Times]]) -> tuple[Times, Times]:
+    """All intervals one after the other."""
+    starts, ends = (np.concatenate([np.zeros(0, np.int64), *(part[edge] for part in parts)]) for edge in (0, 1))
+    return starts, ends

@@ -33,36 +33,13 @@ class StateTimes:
     starts: Times
     ends: Times
 
-    @classmethod
-    def joined(cls, parts: list[StateTimes]) -> StateTimes:
-        """All of several."""
-        return cls(
-            np.concatenate([np.zeros(0, np.int64), *(part.track for part in parts)]),
-            np.concatenate([np.zeros(0, np.int8), *(part.state for part in parts)]),
-            np.concatenate([np.zeros(0, np.int64), *(part.starts for part in parts)]),
-            np.concatenate([np.zeros(0, np.int64), *(part.ends for part in parts)]),
-        )
-
-    def take(self, some: NDArray[np.bool_]) -> StateTimes:
-        """Some of them."""
-        return StateTimes(self.track[some], self.state[some], self.starts[some], self.ends[some])
-
     def united(self) -> StateTimes:
         """The same times as disjoint maximal intervals, by thread, state and time; what is empty is left out."""
-        tracks, group = self._grouped()
+        tracks = distinct(self.track)
+        group = np.searchsorted(tracks, self.track) * _STATES + self.state
         order = _by_group(group, self.starts)
         groups, starts, ends = unite(group[order].astype(np.int32), self.starts[order], self.ends[order])
         return StateTimes(tracks[groups // _STATES], (groups % _STATES).astype(np.int8), starts, ends)
-
-    def ordered(self) -> StateTimes:
-        """The same by thread and state; those of the same in the order that they are in."""
-        order = ascending(self._grouped()[1])
-        return StateTimes(self.track[order], self.state[order], self.starts[order], self.ends[order])
-
-    def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The threads, ascending, and the group of each interval: its thread's position among them, and its state."""
-        tracks = distinct(self.track)
-        return tracks, np.searchsorted(tracks, self.track) * _STATES + self.state
 
 
 def _by_group(group: NDArray[np.int64], starts: Times) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.idle.idle_causes import idle_parts
-from stepscope.model.intervals import Intervals, Times, ascending
+from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 from stepscope.web.tiles.track import SHARES
 
@@ -67,9 +67,9 @@ def shares_of(trace: Trace, device: int | None) -> Shares:
         if one.device == device:
             exposed = one.comm - one.compute
             parts = {0: one.compute, 1: exposed, 2: one.copy - one.compute - one.comm}
-            order = ascending(idle.cause)
-            edges = np.searchsorted(idle.cause[order], np.arange(len(SHARES) - _BUSY + 1))
-            for cause, (first, last) in enumerate(pairwise(edges.tolist())):
+            order = np.argsort(idle.cause, kind="stable")  # by radix
+            edges = np.cumsum(np.bincount(idle.cause, minlength=len(SHARES) - _BUSY))
+            for cause, (first, last) in enumerate(pairwise([0, *edges.tolist()])):
                 mine = order[first:last]
                 parts[_BUSY + cause] = Intervals.union_of(idle.starts[mine], idle.ends[mine])
             assert max(parts) < len(SHARES)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.analyses.idle import causes
-from stepscope.analyses.idle.attribution import IdleParts, long_parts
+from stepscope.analyses.idle.attribution import IdleParts
+from stepscope.analyses.idle.long_parts import long_parts
 from stepscope.model.intervals import Intervals
 
 SPANS = st.lists(st.tuples(st.integers(-5, 60), st.integers(1, 20)), max_size=3)
