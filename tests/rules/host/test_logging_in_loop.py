@@ -20,6 +20,7 @@ def given(share: float) -> dict[object, object]:
         logging_functions.logging_waits_ns: 0,
         job.recorded_steps: 2,
         job.step_ns: 1_000_000,
+        job.stepless: False,
     }
 
 
@@ -49,3 +50,15 @@ def test_waiting_for_the_device_in_them_is_named() -> None:
     )
     assert "50.0 µs" not in figures(few)
     assert "50.0 µs" in figures(many)
+
+
+def test_one_call_without_steps_is_no_loop() -> None:
+    one = logging_functions.Logging(np.array([3]), np.array([0]), np.array([4]), ("train.py(3): log_metrics",))
+    for found, stepless, number in ((one, True, 0), (one, False, 1), (FOUND, True, 1)):
+        told = {**given(0.2), logging_functions.logging: found, job.stepless: stepless}
+        assert len(drafts("HST006", told)) == number
+
+
+def test_what_only_looks_a_logger_up_logs_nothing() -> None:
+    assert logging_functions.is_logging("logging/__init__.py(1477): debug")
+    assert not logging_functions.is_logging("logging/__init__.py(2081): getLogger")

@@ -17,9 +17,11 @@ from stepscope.signals.host.own_operators import OwnOperators
 MS = 1_000_000
 
 
-def _found(recorded: int = 100, running: int = 50, *, sure: bool = True, in_steps: bool = False) -> list[Draft]:
+def _found(
+    recorded: int = 100, running: int = 50, *, sure: bool = True, in_steps: bool = False, short: int = 0
+) -> list[Draft]:
     foremost = (("aten::sort", 30 * MS), ("aten::mm", 10 * MS))
-    told = OwnOperators(recorded * MS, in_steps, running * MS, 40 * MS, foremost, 7, np.array([2, 1]), sure)
+    told = OwnOperators(recorded * MS, in_steps, running * MS, 40 * MS, foremost, 7, short * MS, np.array([2, 1]), sure)
     given: dict[Any, Any] = {own_operators.own_operators: told}
     return drafts("HST019", given)
 
@@ -45,6 +47,14 @@ def test_what_might_be_a_device_is_left_open() -> None:
 @pytest.mark.parametrize(("recorded", "running"), [(100, 49), (4, 4)])
 def test_a_small_part_or_a_brief_recording_is_left_alone(recorded: int, running: int) -> None:
     assert _found(recorded, running) == []
+
+
+@pytest.mark.parametrize(("short", "larger"), [(19, False), (20, True)])
+def test_where_calling_takes_the_time_larger_calls_are_advised(short: int, larger: bool) -> None:
+    """Of 40 ms of own time."""
+    (draft,), (other,) = _found(short=short), _found()
+    assert (draft.actions[0] != other.actions[0]) == larger
+    assert ("20.0 µs" in figures(draft.summary)) == larger
 
 
 def test_with_a_device_the_rule_abstains() -> None:
@@ -86,3 +96,18 @@ def test_operators_are_held_against_the_steps_where_these_are_known(tmp_path: Pa
     with opened(document(*texts), tmp_path) as trace:
         (finding,) = findings("HST019", trace)
     assert {"66.7 %", "12.0 ms"} <= set(figures(finding.summary))
+
+
+def test_what_a_compiler_calls_is_no_operator_of_the_model(tmp_path: Path) -> None:
+    compiling = [op("compile_fx (dynamo_timed)", 0, dur=9_000), op("aten::sort", 10, dur=8_000)]
+    with opened(
+        document(*compiling, op("aten::sort", 9_100, dur=100), op("aten::add", 9_900, dur=100)), tmp_path
+    ) as trace:
+        assert findings("HST019", trace) == []
+
+
+def test_what_is_short_is_told(tmp_path: Path) -> None:
+    texts = [op("aten::add", 20 * i, dur=15) for i in range(500)]
+    with opened(document(*texts), tmp_path) as trace:
+        (finding,) = findings("HST019", trace)
+    assert {"100 %", "20.0 µs"} <= set(figures(finding.summary))

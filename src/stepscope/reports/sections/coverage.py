@@ -9,7 +9,7 @@ from stepscope.language import said
 from stepscope.model.amounts import plural
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
-from stepscope.reports.sections.odd_steps import left_out
+from stepscope.reports.sections.odd_steps import ROLES, left_out
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration, percent
 
@@ -44,6 +44,8 @@ def covered(report: Contents) -> Iterator[str]:
     if longest:
         yield said("{longest} recorded", longest=duration(longest))
     yield from _steps(report)
+    if not any(row["busy_ns"] for row in rows):
+        yield from _left_out([row for row in rows if row["rank"] == rank], longest)
     yield from _outside([row for row in rows if row["rank"] == rank], longest, has_steps(report))
 
 
@@ -79,6 +81,16 @@ def _steps(report: Contents) -> Iterator[str]:
         slowest=_slowest(rows, total // len(rows)),
     )  # fmt: skip
     yield said("device busy {busy} of it", busy=busy)
+
+
+def _left_out(rows: list[dict[str, Any]], recorded: int) -> Iterator[str]:
+    """Steps that are not typical, of a host alone: with a device, the budget names them."""
+    for row in rows:
+        if row["part"] in ROLES and row["total_ns"] >= _WORTH * recorded:
+            yield said(
+                "{number} not counted ({role}) {time}",
+                number=plural(row["count"], "step"), role=row["part"], time=duration(row["total_ns"]),
+            )  # fmt: skip
 
 
 def _slowest(rows: list[dict[str, Any]], mean: int) -> str:

@@ -12,7 +12,8 @@ from stepscope.reports.units import duration
 
 #: Steps that are not typical and are named one by one.
 _MOST_NAMED: Final = 6
-_ROLES: Final = {
+#: Roles of steps that are not typical, and why they are not.
+ROLES: Final = {
     "partial": pattern("the recording starts or ends within"),
     "warm-up": pattern("longer than the steps after"),
     "edge": pattern("with what the profiler's start or stop adds"),
@@ -58,7 +59,7 @@ def _atypical(report: Contents) -> Iterator[Line]:
             said(
                 "not counted: {en_step} {shown} ({role}), {span}: {roles}",
                 en_step="step" if numbers == 1 else "steps", shown=shown, role=role, span=span,
-                roles=said(_ROLES[role]) if role in _ROLES else "",
+                roles=said(ROLES[role]) if role in ROLES else "",
             ),
             tone="info",
         )  # fmt: skip

@@ -14,7 +14,8 @@ its dependency graph without them.
 
 ## What to try
 Collect by hand at a moment that suits, the same on all ranks: `gc.disable()` at the start, `gc.collect()` every some
-hundred steps. Freeze what was made before the loop (`gc.freeze()`), so that the collector does not walk over it.
+hundred steps; a program that calls it in each step should call it less often. Freeze what was made before the loop
+(`gc.freeze()`), so that the collector does not walk over it.
 
 ## Known limits
 Collections are recorded only if asked for: by PyTorch with `record_python_gc_info=True` in its experimental
@@ -34,7 +35,7 @@ from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host.host import collecting_share, collections
+from stepscope.signals.host.host import asked_to_collect, collecting_share, collections
 
 MANUAL = Action(
     "Collect by hand, at the same step on all ranks, and freeze what lives for ever",
@@ -51,20 +52,30 @@ _RARER = Action(
 )
 
 
+_LESS = Action(
+    "Call gc.collect() once in many steps, or not at all",
+    before="for step, batch in enumerate(loader):\n    train(batch)\n    gc.collect()",
+    after="for step, batch in enumerate(loader):\n    train(batch)\n    if step % 500 == 0:\n        gc.collect()",
+    page="garbage-collection",
+)
+
+
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare collections with the step."""
     found = s(collections)
     if not found.events.size or s(collecting_share) < limits["min_share"]:
         return
+    asked = s(asked_to_collect)
     longest = np.argsort(-found.dur, kind="stable")[:10]
     yield Draft(
         title="Garbage collection stops the host",
         summary=said(
             "Garbage collection takes {collecting_share} of the step: {size:,} times in the recording, "
-            "for up to {dur}. The host launches nothing meanwhile.",
+            "for up to {dur}. The host launches nothing meanwhile.{asked}",
             collecting_share=percent(s(collecting_share)), size=found.events.size, dur=duration(int(found.dur.max())),
+            asked=said(" The program calls gc.collect() itself.") if asked else "",
         ),
-        actions=(MANUAL, _RARER),
+        actions=(_LESS,) if asked else (MANUAL, _RARER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.95,
         events=found.events[longest],

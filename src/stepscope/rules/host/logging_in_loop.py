@@ -33,7 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.logging_functions import logging, logging_share, logging_waits_ns
-from stepscope.signals.shared.job import recorded_steps, step_ns
+from stepscope.signals.shared.job import recorded_steps, step_ns, stepless
 from stepscope.signals.shared.step_columns import longest
 
 #: Waiting that is so much of it belongs into the sentence.
@@ -68,6 +68,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(logging)
     if not found.events.size or s(logging_share) < limits["min_share"]:
         return
+    if found.events.size == 1 and s(stepless):
+        return  # no loop
     rate = found.events.size / s(recorded_steps)
     yield Draft(
         title="Logging takes time in the loop",

@@ -18,7 +18,8 @@ device would save is unknown, so there is no price.
 
 Without a device, and without a sign of one, operators must run for `min_operators` of the recording, or of its complete
 steps, which last `min_ns` or more; they are ranked by the time that they take without those that they call, on all
-threads.
+threads. What runs while code is compiled does not count. Where `min_short` of their time is in calls of less than
+20 µs, calling them is what takes the time, and larger calls are advised instead of more cores.
 
 ## What to try
 Move the model and its inputs to the device. Where the processor is meant: use all of its cores, compile, and compute in
@@ -39,7 +40,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
-from stepscope.signals.host.own_operators import OwnOperators, own_operators
+from stepscope.signals.host.own_operators import SHORT_NS, OwnOperators, own_operators
 from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.job import platform, span_ns
 
@@ -49,6 +50,12 @@ _THREADS = Action(
     after='torch.set_num_threads(physical_cores)\nmodel = torch.compile(model)\nwith torch.autocast("cpu", '
     "torch.bfloat16):\n    y = model(x)",
     page="host-cores",
+)
+_LARGER = Action(
+    "Do more in each call: all rows at once instead of one after another; compiled code calls fewer operators",
+    before="y = [model(row) for row in x]",
+    after="model = torch.compile(model)\ny = model(x)",
+    page="fewer-launches",
 )
 _STACKS = Action(
     "See which lines of the program call them, and on what shapes",
@@ -104,16 +111,21 @@ def _alone(found: OwnOperators, limits: Limits) -> Iterator[Draft]:
         if found.sure
         else said(" Whether the processor computes them, or waits for a device that is not recorded, is not told.")
     )
+    small = found.short_ns >= limits["min_short"] * found.own_ns
     length = duration(found.recorded_ns)
     of = said("{length} of the steps", length=length) if found.in_steps else said("{length} recorded", length=length)
     yield Draft(
         title="Operators on the host take most of the time",
         summary=said(
             "Operators run for {share} of the {of}, and no device is seen. Of their own time most goes "
-            "to {told}, in {number}.{doubt}",
+            "to {told}, in {number}.{small}{doubt}",
             share=percent(share), of=of, told=told, number=plural(found.number, "call"), doubt=doubt,
+            small=said(
+                " {part} of it is in calls of less than {short}: they take about as long whatever they compute.",
+                part=percent(found.short_ns / max(found.own_ns, 1), 0), short=duration(SHORT_NS),
+            ) if small else "",
         ),
-        actions=(_THREADS, _STACKS),
+        actions=(_LARGER if small else _THREADS, _STACKS),
         taken_ns=found.running_ns,
         confidence=0.7 if found.sure else 0.5,
         events=found.events[:20],
@@ -140,6 +152,7 @@ RULE = Rule(
     thresholds=(
         Threshold("min_share", 0.3, "share", "What takes less is a part of the program beside others."),
         Threshold("min_operators", 0.5, "share", "Where less is operators, what lies between them comes first."),
+        Threshold("min_short", 0.5, "share", "Where most time is in short calls, faster arithmetic gains little."),
         Threshold("min_ns", 5_000_000, "ns", "What is shorter is a call or two, mostly of their first use."),
     ),
     check=check,

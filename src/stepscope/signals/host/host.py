@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +15,7 @@ from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals, Times
@@ -31,6 +32,8 @@ SELECT id, ts, dur FROM (
     FROM spans s JOIN tracks t USING (track) WHERE t.kind = 'host' AND s.category = 'gc' AND s.step IS NOT NULL)
 WHERE until IS NULL OR ts >= until ORDER BY ts, id  -- `gc.collect` and the collection in it are one
 """
+#: The function itself, which is only recorded where the program calls it; a collection of its own accord has no frame.
+_COLLECT: Final = re.compile(r"<built-in function collect>|\bgc\.collect\b")
 #: What the host does while the next work is not launched yet, but for garbage collection.
 _DISPATCHING: Final = ("op_overhead", "python", "runtime_call", "other")
 
@@ -277,6 +280,15 @@ def collections(s: Signals) -> StepEvents:
         return StepEvents(none, none, none)
     rows = s.trace.columns(_GC_SQL)
     return StepEvents(rows["id"], rows["ts"], rows["dur"])
+
+
+@signal()
+def asked_to_collect(s: Signals) -> bool:
+    """Whether all collections in steps are calls of `gc.collect()` that the program makes."""
+    found, names = s(collections), s.trace.once(names_by_id)
+    spans = Spans(s.trace)
+    mine = np.isin(spans.id, found.events)
+    return bool(found.events.size) and all(_COLLECT.search(names[one]) for one in np.unique(spans.name[mine]).tolist())
 
 
 @signal("share")

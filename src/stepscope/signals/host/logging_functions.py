@@ -39,7 +39,9 @@ _BUILTINS: Final = re.compile(
 _SENDING: Final = re.compile(
     r"(^|/)(multiprocessing/(connection|queues|reduction|synchronize|pool)\.py|torch/utils/data/)"
 )
-_NOT: Final = re.compile(r"(^|/)torch/(profiler|autograd/profiler|_dynamo|_inductor|utils/data)")
+_NOT: Final = re.compile(
+    r"(^|/)torch/(profiler|autograd/profiler|_dynamo|_inductor|utils/data)|(^|/)logging/__init__\.py\(\d+\): getLogger$"
+)
 #: Calls of the operating system that write.
 _WRITES: Final = frozenset(
     ("write", "pwrite", "pwrite64", "writev", "fsync", "fdatasync", "fwrite", "fflush", "fputs", "puts")

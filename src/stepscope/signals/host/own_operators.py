@@ -12,12 +12,15 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
+from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.ran_on import own_times, ran_on
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
 
 #: Operators that only hold others take next to nothing by themselves.
 _NAMED: Final = 3
+#: A call that takes less does so whatever it computes: PyTorch needs some microseconds to call any operator.
+SHORT_NS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class OwnOperators:
         own_ns: Their own times, of all threads together.
         foremost: Those with the most time by themselves, with that time, ns.
         number: How many calls of these there are.
+        short_ns: Own time of the calls that take less than `SHORT_NS`.
         events: int64[n], calls of the foremost one, the longest first.
         sure: Whether it is known that the processor computes them; else a device might, which nothing shows.
     """
@@ -41,6 +45,7 @@ class OwnOperators:
     own_ns: int
     foremost: tuple[tuple[str, int], ...]
     number: int
+    short_ns: int
     events: NDArray[np.int64]
     sure: bool
 
@@ -58,6 +63,8 @@ def own_operators(s: Signals) -> OwnOperators:
     chosen = spans.of("op") & on_host(s.trace, spans.track)
     if window.total:
         chosen &= window.at(spans.ts)
+    compiling = _compiling(s, spans)
+    chosen &= ~compiling.at(spans.ts)
     ops = np.flatnonzero(chosen)
     if not ops.size:
         raise MissingInputError.of("operators")
@@ -66,12 +73,19 @@ def own_operators(s: Signals) -> OwnOperators:
     order = np.argsort(-totals, kind="stable")[:_NAMED]
     first = ops[name == order[0]]
     ts = spans.ts[ops]
-    running = Intervals.union_of(ts, ts + np.maximum(spans.dur[ops], 0))
+    running = Intervals.union_of(ts, ts + np.maximum(spans.dur[ops], 0)) - compiling
     if window.total:
         running &= window
     return OwnOperators(
         window.total or s(span_ns), window.total > 0, running.total, int(own.sum()),
         tuple((names[int(one)], int(totals[one])) for one in order.tolist() if totals[one] > 0),
-        int(np.isin(name, order).sum()), spans.id[first[np.argsort(-spans.dur[first], kind="stable")]].astype(np.int64),
+        int(np.isin(name, order).sum()), int(own[own < SHORT_NS].sum()),
+        spans.id[first[np.argsort(-spans.dur[first], kind="stable")]].astype(np.int64),
         where.where == "cpu" and where.sure,
     )  # fmt: skip
+
+
+def _compiling(s: Signals, spans: Spans) -> Intervals:
+    """When code is compiled: what runs then is no operator of the model, whatever it is recorded as."""
+    at = s(compiling_events)
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
