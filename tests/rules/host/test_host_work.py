@@ -40,6 +40,14 @@ def test_other_work_is_found_by_its_function() -> None:
     assert draft.change.time[0].factor == 0.0
 
 
+def test_a_pause_is_to_be_taken_out() -> None:
+    found = Intervals(np.array([0]), np.array([400_000]))
+    paused = own_work.Doing(found, "train.py(3): poll", (("time.sleep", 0.9),))
+    (draft,), (other,) = drafts("HST013", {**given(), own_work.own_work: paused}), drafts("HST013", given())
+    assert len(draft.actions) == 1
+    assert draft.actions[0] not in other.actions
+
+
 def test_where_nothing_tells_what_it_is_finding_out_comes_first() -> None:
     (draft,) = drafts("HST013", given(name=""))
     assert not draft.key

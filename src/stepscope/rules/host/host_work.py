@@ -94,6 +94,13 @@ _COMPILE_BEFORE: Final = Action(
 )
 #: What always shortens it.
 LESS = Action("Do it less often, on whole arrays instead of element by element, or on the device")
+#: What is to be done about a pause that the program makes.
+AWAKE = Action(
+    "Take the pause out of the loop, or wait for what it is meant to wait for",
+    before="while not ready():\n    time.sleep(0.05)",
+    after="event.wait()  # goes on as soon as it is set",
+    needs=("python",),
+)
 #: How to see what it is where nothing tells, by profiler.
 MARK: Final = {
     "nsight": Action(
@@ -137,6 +144,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         + (_MAY_COMPILE if compiles else ""),
         actions=_MESSAGES
         if messages
+        else (AWAKE,)
+        if found.sleeps
         else (_AHEAD, LESS)
         if told
         else (_COMPILE_BEFORE, MARK.get(s.maybe(profiler) or "", MARK["any"]))

@@ -33,7 +33,7 @@ from typing import Final
 from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
-from stepscope.rules.host.host_work import LESS, MARK, longest_of, where
+from stepscope.rules.host.host_work import AWAKE, LESS, MARK, longest_of, where
 from stepscope.rules.host.unused_device import FETCHED, RECORD_LATER
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -100,6 +100,8 @@ def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions = (_ANOTHER,)
     elif not known:
         actions = (MARK["any"], *(() if found.steps else (RECORD_LATER,)))
+    elif doing.sleeps:
+        actions = (AWAKE,)
     elif doing.prepares and not doing.fetches:
         actions = (_AHEAD,)
     elif found.steps:

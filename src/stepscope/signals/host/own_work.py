@@ -35,9 +35,12 @@ _INPUT_SHARE: Final = 0.35
 _LEAST: Final = 0.0002
 #: Functions of the interpreter and of libraries that only pass calls on.
 _PASSING: Final = re.compile(
-    r"^<|_call_impl|_wrapped_call|: wrapper$|: inner$|<module>|: <lambda>|contextlib|torch/utils/_contextlib|"
+    r"^<(?!built-in function sleep>)|_call_impl|_wrapped_call|: wrapper$|: inner$|<module>|: <lambda>|contextlib|"
+    r"torch/utils/_contextlib|"
     r"threading\.py|torch/profiler|runpy\.py|: __call__$|: main$"
 )
+#: A pause that the program makes, as recorded and as called: who makes it is named before it.
+_RECORDED_SLEEP, _SLEEP = "<built-in function sleep>", "time.sleep"
 #: Names of what turns input into batches: reading, decoding, transforming, tokenising. A server's runner calls the
 #: filling of its batch preprocessing, too.
 _INPUT: Final = re.compile(
@@ -84,6 +87,11 @@ class Doing:
     def told(self) -> float:
         """The share of all that time for which a name is known."""
         return sum(share for _, share in (*self.parts, *self.beside))
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether most of it is a pause that the program makes itself."""
+        return sum(share for one, share in (*self.parts, *self.beside) if one == _SLEEP) >= _MOST
 
     @property
     def fetches(self) -> bool:
@@ -175,12 +183,14 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
     covers = np.array([_covered(found, ts[index == k], stop[index == k]) for k in range(name.size)])
     deepest = np.zeros(name.size, np.int64)
     np.maximum.at(deepest, index, depth)
-    most = np.flatnonzero(covers >= _MOST * found.total)
+    recorded = [names[one] for one in name.tolist()]
+    labels = [_SLEEP if one == _RECORDED_SLEEP else one for one in recorded]
+    pauses = np.array([label == _SLEEP for label in labels])
+    most = np.flatnonzero((covers >= _MOST * found.total) & ~pauses)
     chosen = int(most[np.lexsort((covers[most], deepest[most]))[-1]]) if most.size else -1
     within = np.full(at.size, chosen < 0)
     for one, outer in enumerate(around.tolist()):
         within[one] |= index[one] == chosen or (outer >= 0 and within[outer])
-    labels = [names[one] for one in name.tolist()]
     parts = _largest(labels, np.bincount(index, own * within, name.size), found.total)
     beside = _largest(labels, np.bincount(index, own * ~within, name.size), found.total)
     whole = labels[chosen] if chosen >= 0 else ""
