@@ -59,11 +59,10 @@ _RECORD: Final = {
 
 
 _AHEAD: Final = Action(
-    "Prepare the next input in worker processes while the model computes on this one",
+    "Prepare the next input in worker processes while the model computes on this one", page="data-loading",
     before="for path in paths:\n    model(preprocess(path))",
     after="with ProcessPoolExecutor() as pool:\n    for inputs in pool.map(preprocess, paths):\n        model(inputs)",
-    page="data-loading",
-)
+)  # fmt: skip
 _ANOTHER: Final = Action(
     "See what it waits for: have several threads or processes prepare that, or make it cheaper",
     page="data-loading", needs=("python",),
