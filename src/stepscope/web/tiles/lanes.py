@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.events.nesting import is_outer_first
 from stepscope.model.intervals import Times, ascending
 from stepscope.native.around import around
 
@@ -37,17 +38,27 @@ def nested_lanes(parent: NDArray[np.int32], depth: NDArray[Any], member: NDArray
 
 def fitted_lanes(ts: Times, dur: Times) -> Lanes:
     """The lowest lane that is free where each of n intervals starts, uint16[n]; of equal starts the longer first."""
-    lanes = np.zeros(ts.size, np.uint16)
+    end = ts + dur
+    if is_outer_first(ts, end):
+        return _fitted(ts, end)
+    lanes = np.empty(ts.size, np.uint16)
     order = np.lexsort((-dur, ts))
-    start, end = ts[order], ts[order] + dur[order]
-    if not start.size:
-        return lanes
+    lanes[order] = _fitted(ts[order], end[order])
+    return lanes
+
+
+def _fitted(start: Times, end: Times) -> Lanes:
+    """The lanes of intervals that are in order."""
+    lanes = np.zeros(start.size, np.uint16)
     reach = np.maximum.accumulate(end)
     # Where nothing earlier is open all lanes are free; what overlaps nothing needs no search.
-    apart = np.flatnonzero(np.append(True, start[1:] >= reach[:-1]))
+    free = start[1:] >= reach[:-1]
+    if free.all():
+        return lanes
+    apart = np.flatnonzero(np.append(True, free))
     many = np.flatnonzero(np.diff(apart, append=start.size) > 1)
     for since, stop in zip(apart[many].tolist(), np.append(apart, start.size)[many + 1].tolist(), strict=True):
-        lanes[order[since:stop]] = _first_fit(start[since:stop].tolist(), end[since:stop].tolist())
+        lanes[since:stop] = _first_fit(start[since:stop].tolist(), end[since:stop].tolist())
     return lanes
 
 
