@@ -35,6 +35,7 @@ def refused(path: Path) -> str:
         ("a.perfetto-trace", b"\n\xff", "a trace of Perfetto"),
         ("a.xplane.pb", b"\n\x05abcde", "an XSpace"),
         ("command.profile", BAZEL, "a build profile of Bazel"),
+        ("et.json", b'{"schema": "1.1.1-chakra.0.0.4", "pid": 7, "nodes": []}', "an execution trace"),
         ("a.json", DEVTOOLS, "a recording of Chrome's DevTools"),
         ("a.ncu-rep", b"NVR\0\1", "a report of Nsight Compute"),
         ("renamed", b"NVR\0\1", "a report of Nsight Compute"),

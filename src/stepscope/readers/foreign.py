@@ -124,6 +124,8 @@ _ALIKE: Final[tuple[tuple[Callable[[bytes], bool], Foreign], ...]] = (
      "it is of no training or inference job; " + _NOTHING)),
     (_has(rb'"cat"\s*:\s*"(?:[^"]*,)?(?:disabled-by-default-)?devtools\.timeline', rb'"source"\s*:\s*"DevTools"'),
      Foreign("a recording of Chrome's DevTools", "it is of a browser's page; " + _NOTHING)),
+    (_has(rb'"schema"\s*:\s*"[^"]*chakra'), Foreign("an execution trace, which tells what operators compute",
+     "give the trace that torch.profiler wrote of the same run: prof.export_chrome_trace('trace.json.gz')")),
 )  # fmt: skip
 _CONTENTS: Final[tuple[tuple[Callable[[bytes], bool], Foreign], ...]] = (
     (_is_core, Foreign("a core dump", "give a recording of a profiler; a debugger reads core dumps")),

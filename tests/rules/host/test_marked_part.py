@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals
 from stepscope.rules.engine import diagnose
 from stepscope.rules.finding import Finding
 from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
+from stepscope.signals.host.between_operators import BetweenOperators, between_operators
 from stepscope.signals.host.marked_parts import MarkedParts, marked_parts
+from stepscope.signals.host.own_work import Doing
 from stepscope.signals.recording import recording
 from support import Facts
 
@@ -119,6 +123,15 @@ def test_what_ranks_exchange_through_the_host_is_no_work_of_the_program(ms: int,
     (finding,) = told(facts)
     assert ("52.0 %" in figures(finding.summary)) == (ms > 25)
     assert any(word in action.after for action in finding.actions)
+
+
+def test_what_ranks_exchange_and_what_one_does_alone_are_two_findings() -> None:
+    doing = Doing(Intervals(np.array([0]), np.array([50 * MS])))
+    keys = [
+        drafts("HST015", {between_operators: BetweenOperators(doing, 70 * MS, 1, exchange=share)})[0].key
+        for share in (0.5, 0.49)
+    ]
+    assert keys[0] != keys[1]
 
 
 @pytest.mark.parametrize(("ms", "first"), [(40, "HST005"), (10, "HST015")])

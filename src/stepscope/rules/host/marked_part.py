@@ -79,10 +79,7 @@ _EXCHANGE: Final = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the largest part, or what is no operator, with the time."""
-    if s.maybe(between_operators) is None:
-        yield from _range(s, limits)
-    else:
-        yield from _between(s, limits)
+    yield from _range(s, limits) if s.maybe(between_operators) is None else _between(s, limits)
 
 
 def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -116,14 +113,17 @@ def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
             longest=longest_of(doing), where=where(doing), waits=_waits(found),
         ),
         actions=actions, taken_ns=total // number, placed_as_ns=total // number, confidence=0.8 if known else 0.6,
-        ranges=longest(doing.found), key="between",
+        ranges=longest(doing.found), key="exchange" if found.exchanges else "between",
         numbers={"share": round(total / found.length_ns, 3), **limits},
     )  # fmt: skip
 
 
 def _waits(found: BetweenOperators) -> str:
     if found.exchanges:
-        return said(" In {share} of it ranks exchange data through the host.", share=percent(found.exchange))
+        return said(
+            " In {share} of it ranks exchange data through the host, or wait there for one that comes later.",
+            share=percent(found.exchange),
+        )
     if found.waits:
         return said(" It waits there for another thread or process.")
     return said(" It may wait there for a device: the recording names one.") if found.device else ""
