@@ -47,9 +47,10 @@ def test_the_innermost_function_that_covers_half_is_named_with_its_parts() -> No
     assert not found.prepares
 
 
+@pytest.mark.parametrize("recorded", ["<built-in function sleep>", "$time sleep"])
 @pytest.mark.parametrize(("length", "sleeps"), [(52, True), (48, False)])
-def test_who_pauses_is_named_and_that_it_is_a_pause(length: int, sleeps: bool) -> None:
-    found = doing(("python", "train.py(4): poll", 2, 98), ("python", "<built-in function sleep>", 3, length))
+def test_who_pauses_is_named_and_that_it_is_a_pause(length: int, sleeps: bool, recorded: str) -> None:
+    found = doing(("python", "train.py(4): poll", 2, 98), ("python", recorded, 3, length))
     assert found.name == "train.py(4): poll"
     assert "time.sleep" in [name for name, _ in found.parts]
     assert found.sleeps == sleeps

@@ -39,8 +39,8 @@ _PASSING: Final = re.compile(
     r"torch/utils/_contextlib|"
     r"threading\.py|torch/profiler|runpy\.py|: __call__$|: main$"
 )
-#: A pause that the program makes, as recorded and as called: who makes it is named before it.
-_RECORDED_SLEEP, _SLEEP = "<built-in function sleep>", "time.sleep"
+#: A pause that the program makes, as recorded by PyTorch and JAX, and as called: who makes it is named before it.
+_RECORDED_SLEEP, _SLEEP = ("<built-in function sleep>", "$time sleep"), "time.sleep"
 #: Names of what turns input into batches: reading, decoding, transforming, tokenising. A server's runner calls the
 #: filling of its batch preprocessing, too.
 _INPUT: Final = re.compile(
@@ -184,7 +184,7 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
     deepest = np.zeros(name.size, np.int64)
     np.maximum.at(deepest, index, depth)
     recorded = [names[one] for one in name.tolist()]
-    labels = [_SLEEP if one == _RECORDED_SLEEP else one for one in recorded]
+    labels = [_SLEEP if one in _RECORDED_SLEEP else one for one in recorded]
     pauses = np.array([label == _SLEEP for label in labels])
     most = np.flatnonzero((covers >= _MOST * found.total) & ~pauses)
     chosen = int(most[np.lexsort((covers[most], deepest[most]))[-1]]) if most.size else -1
