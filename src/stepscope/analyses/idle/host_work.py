@@ -20,6 +20,7 @@ from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.copies import Copies
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.firsts import firsts
+from stepscope.model.events.holding import hold
 from stepscope.model.intervals import Intervals, ascending, distinct
 from stepscope.model.runtime_names import SCALAR_READ
 from stepscope.model.trace import Trace
@@ -135,11 +136,10 @@ def first_operators(trace: Trace) -> Intervals:
     long = distinct(spans.name[np.flatnonzero(op & (spans.dur >= LOADING_NS))])
     if not long.size:
         return Intervals.empty()
-    launches = spans.rows(work.launch[work.are("compute") & work.launched])
-    launching = np.zeros(op.size + 1, np.bool_)  # the last stands for launches outside of operators
-    launching[spans.around_some(launches[launches >= 0])] = True
-    ops = np.flatnonzero(op & launching[:-1])
-    ops = ops[np.isin(spans.name[ops], long)]
+    chosen = np.zeros(int(spans.name.max()) + 1, np.bool_)
+    chosen[long] = True
+    ops = np.flatnonzero(op & chosen[spans.name])
+    ops = ops[hold(spans, ops, work.launch[work.are("compute") & work.launched])]
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
     marks = _code_loading(spans)
     starts, ends = [], []

@@ -25,6 +25,7 @@ class DeviceTime:
         compute: When any compute kernel ran.
         comm: When any collective ran.
         copy: When any copy or memset ran.
+        busy: When it did anything.
         first: Start of the first activity.
         last: End of the last activity.
     """
@@ -33,13 +34,9 @@ class DeviceTime:
     compute: Intervals
     comm: Intervals
     copy: Intervals
+    busy: Intervals
     first: int
     last: int
-
-    @property
-    def busy(self) -> Intervals:
-        """When it did anything."""
-        return self.compute | self.comm | self.copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,8 @@ def device_times(trace: Trace) -> list[DeviceTime]:
         if mine.any():
             ran = [_ran(work, mine & chosen) for chosen in (compute, comm, ~(compute | comm))]
             first, last = int(work.ts[mine].min()), int((work.ts[mine] + work.dur[mine]).max())
-            found.append(DeviceTime(None if device == _NO_DEVICE else device, ran[0], ran[1], ran[2], first, last))
+            index = None if device == _NO_DEVICE else device
+            found.append(DeviceTime(index, ran[0], ran[1], ran[2], Intervals.union_of_all(ran), first, last))
     if not found:
         raise MissingInputError.of("device")
     return found

@@ -95,6 +95,11 @@ class Spans:
         return self.trace.once(_Column("step"))
 
     @property
+    def parent(self) -> NDArray[np.int32]:
+        """int32[n], id of the event around each one; -1 for none."""
+        return self.trace.once(_Column("parent"))
+
+    @property
     def by_id(self) -> Rows:
         """int32[n], positions by id."""
         row_of = self.trace.once(_rows)
@@ -105,14 +110,6 @@ class Spans:
     def around(self) -> Rows:
         """int32[n], position of each event's parent; -1 for none."""
         return self.trace.once(_around)
-
-    def around_some(self, events: NDArray[Any]) -> Rows:
-        """Position of the parent of each of m events, int32[m]; for few, quicker than `around`.
-
-        Args:
-            events: Positions of events.
-        """
-        return self.rows(self.trace.once(_Column("parent"))[events])
 
     def of(self, *categories: str) -> NDArray[np.bool_]:
         """Whether each event is of one of these categories, bool[n]."""
@@ -135,7 +132,7 @@ def _rows(trace: Trace) -> Rows:
 
 
 def _around(trace: Trace) -> Rows:
-    return Spans(trace).rows(trace.once(_Column("parent")))
+    return Spans(trace).rows(Spans(trace).parent)
 
 
 def names_by_id(trace: Trace) -> dict[int, str]:
