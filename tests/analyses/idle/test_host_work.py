@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from idle_support import Causes, causes
-from stepscope.analyses.idle.host_work import host_work, longest_dispatch_ns, unseen_work
+from stepscope.analyses.idle.host_work import between, host_work, longest_dispatch_ns, unseen_work
+from stepscope.model.intervals import Intervals
 from support import Facts
 
 MS = 1_000_000
@@ -195,3 +199,14 @@ def test_a_later_operator_in_which_code_is_loaded_is_first_use(marked: bool, too
         at += length + 100 * US
     f.step(0, 0, at)
     assert (("host_dispatch", "first_use") in causes(f.trace(), step=0)) is is_first
+
+
+@given(
+    st.lists(st.tuples(st.integers(-20, 60), st.integers(1, 9)), min_size=1, max_size=12),
+    st.integers(-30, 30), st.integers(1, 60), st.integers(1, 8),
+)  # fmt: skip
+def test_long_times_between_calls(calls: list[tuple[int, int]], lo: int, length: int, least: int) -> None:
+    starts, ends = np.array([ts for ts, _ in calls]), np.array([ts + dur for ts, dur in calls])
+    quiet = Intervals.union_of(starts, ends).complement(lo, lo + length)
+    long = quiet.ends - quiet.starts >= least
+    assert between(starts, ends, lo, lo + length, least) == Intervals(quiet.starts[long], quiet.ends[long])

@@ -21,7 +21,7 @@ from stepscope.model.events.copies import Copies
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.firsts import firsts
 from stepscope.model.events.holding import hold
-from stepscope.model.intervals import Intervals, ascending, distinct
+from stepscope.model.intervals import Intervals, Times, ascending, distinct
 from stepscope.model.runtime_names import SCALAR_READ
 from stepscope.model.trace import Trace
 
@@ -75,12 +75,27 @@ def host_work(trace: Trace) -> Intervals:
     if not calls.size:
         return Intervals.empty()
     ts, least = spans.ts[calls], trace.once(longest_dispatch_ns)
-    called = Intervals.union_of(ts, ts + np.maximum(spans.dur[calls], 1))
-    quiet = called.complement(int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1]))
-    quiet = quiet - _unseen_calls(trace, hosts)
+    messages, ends = _messages(trace, hosts), ts + np.maximum(spans.dur[calls], 1)
+    lo, hi = int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1])
+    # Of a message the shortest time without a call counts; nearly all are short.
+    quiet = between(ts, ends, lo, hi, 1 if len(messages) else least) - _unseen_calls(trace, hosts)
     long = quiet.ends - quiet.starts >= least
-    found = Intervals(quiet.starts[long], quiet.ends[long]) | (quiet & _messages(trace, hosts))
+    found = Intervals(quiet.starts[long], quiet.ends[long]) | (quiet & messages)
     return found - trace.once(first_operators)
+
+
+def between(starts: Times, ends: Times, lo: int, hi: int, least: int) -> Intervals:
+    """The times of [lo, hi) of at least `least` ns, one or more, that none of n intervals covers, none of them empty.
+
+    Few of millions are long: the others are neither kept nor complemented.
+    """
+    starts, ends = np.sort(starts), np.sort(ends)
+    # i starts precede the i-th one. If i ends do too, nothing is open there.
+    at = np.flatnonzero(starts[1:] - ends[:-1] >= least)
+    heads = np.maximum(np.concatenate(([lo], ends[at], ends[-1:])), lo)
+    tails = np.minimum(np.concatenate((starts[:1], starts[at + 1], [hi])), hi)
+    long = tails - heads >= least
+    return Intervals(heads[long], tails[long])
 
 
 def _unseen_calls(trace: Trace, hosts: HostStates) -> Intervals:
