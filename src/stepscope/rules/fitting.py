@@ -51,6 +51,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "llama.cpp": lambda p: p.framework == "ggml",
     "mindspore": lambda p: p.framework == "mindspore",
     "jax": lambda p: p.framework == "jax",
+    "onnxruntime": lambda p: p.framework == "onnxruntime",
     "sglang": lambda p: p.kind == "serving" and "SGLang" in p.libraries,
     "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,
 }

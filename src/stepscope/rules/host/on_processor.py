@@ -57,6 +57,20 @@ _LARGER = Action(
     after="model = torch.compile(model)\ny = model(x)",
     page="fewer-launches",
 )
+#: Other frameworks fall back to the processor without an error, too.
+_DEVICES = (
+    Action(
+        "If a device is meant: see which ones JAX has found",
+        after="print(jax.devices())  # CpuDevice alone: no package for the device, or no driver",
+    ),
+    Action(
+        "If a device is meant: see what the session runs on, and ask for the device",
+        before="session = InferenceSession(path)",
+        after='session = InferenceSession(path, providers=["CUDAExecutionProvider"])\n'
+        "print(session.get_providers())  # of CPUs alone: no package for the device",
+        needs=("onnxruntime",),
+    ),
+)
 _STACKS = Action(
     "See which lines of the program call them, and on what shapes",
     before="profile(activities=[ProfilerActivity.CPU])",
@@ -125,7 +139,7 @@ def _alone(found: OwnOperators, limits: Limits) -> Iterator[Draft]:
                 part=percent(found.short_ns / max(found.own_ns, 1), 0), short=duration(SHORT_NS),
             ) if small else "",
         ),
-        actions=(_LARGER if small else _THREADS, _STACKS),
+        actions=(_LARGER if small else _THREADS, *_DEVICES, _STACKS),
         taken_ns=found.running_ns,
         confidence=0.7 if found.sure else 0.5,
         events=found.events[:20],
