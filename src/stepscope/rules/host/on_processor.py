@@ -36,47 +36,12 @@ from collections.abc import Iterator
 
 from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, plural
-from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.wording import torch_device
+from stepscope.rules.shared.processor_remedies import DEVICES, LARGER, STACKS, THREADS, moved
 from stepscope.signals import Signals
 from stepscope.signals.host.own_operators import SHORT_NS, OwnOperators, own_operators
 from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.job import platform, span_ns
-
-_THREADS = Action(
-    "If the processor is what you want: compile for it, compute in bfloat16 where it is faster, and give it its cores",
-    before="y = model(x)",
-    after='torch.set_num_threads(physical_cores)\nmodel = torch.compile(model)\nwith torch.autocast("cpu", '
-    "torch.bfloat16):\n    y = model(x)",
-    page="host-cores",
-)
-_LARGER = Action(
-    "Do more in each call: all rows at once instead of one after another; compiled code calls fewer operators",
-    before="y = [model(row) for row in x]",
-    after="model = torch.compile(model)\ny = model(x)",
-    page="fewer-launches",
-)
-#: Other frameworks fall back to the processor without an error, too.
-_DEVICES = (
-    Action(
-        "If a device is meant: see which ones JAX has found",
-        after="print(jax.devices())  # CpuDevice alone: no package for the device, or no driver",
-    ),
-    Action(
-        "If a device is meant: see what the session runs on, and ask for the device",
-        before="session = InferenceSession(path)",
-        after='session = InferenceSession(path, providers=["CUDAExecutionProvider"])\n'
-        "print(session.get_providers())  # of CPUs alone: no package for the device",
-        needs=("onnxruntime",),
-    ),
-)
-_STACKS = Action(
-    "See which lines of the program call them, and on what shapes",
-    before="profile(activities=[ProfilerActivity.CPU])",
-    after="profile(activities=[ProfilerActivity.CPU], record_shapes=True, with_stack=True)",
-    page="recording",
-)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -104,7 +69,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             of=duration(found.of_ns), listed=found.listed, took=duration(found.took_ns),
             share=percent(found.took_ns / found.of_ns), mark=found.mark, how=how,
         ),
-        actions=(_moved(s.maybe(platform) or ""), _THREADS),
+        actions=(moved(s.maybe(platform) or ""), THREADS),
         taken_ns=found.took_ns,
         placed_as_ns=found.took_ns,
         confidence=0.9 if found.sure else 0.6,
@@ -139,7 +104,7 @@ def _alone(found: OwnOperators, limits: Limits) -> Iterator[Draft]:
                 part=percent(found.short_ns / max(found.own_ns, 1), 0), short=duration(SHORT_NS),
             ) if small else "",
         ),
-        actions=(_LARGER if small else _THREADS, *_DEVICES, _STACKS),
+        actions=(LARGER if small else THREADS, *DEVICES, STACKS),
         taken_ns=found.running_ns,
         confidence=0.7 if found.sure else 0.5,
         events=found.events[:20],
@@ -147,17 +112,6 @@ def _alone(found: OwnOperators, limits: Limits) -> Iterator[Draft]:
         numbers={"share": round(share, 4), **limits},
         key="alone",
     )  # fmt: skip
-
-
-def _moved(where: str) -> Action:
-    device = torch_device(where)
-    return Action(
-        "Move the model and its inputs to the device",
-        before="model = build()\ny = model(x)",
-        after=f'model = build().to("{device}")\ny = model(x.to("{device}"))\n'
-        f"print(next(model.parameters()).device, x.device)  # cpu: it was left on the host\n"
-        f"print(torch.{device}.is_available())  # False: a build without it, or no driver",
-    )
 
 
 RULE = Rule(

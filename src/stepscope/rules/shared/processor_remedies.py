@@ -1,0 +1,52 @@
+"""What to try where a model runs on the processor."""
+
+from __future__ import annotations
+
+from stepscope.rules.finding import Action
+from stepscope.rules.wording import torch_device
+
+THREADS = Action(
+    "If the processor is what you want: compile for it, compute in bfloat16 where it is faster, and give it its cores",
+    before="y = model(x)",
+    after='torch.set_num_threads(physical_cores)\nmodel = torch.compile(model)\nwith torch.autocast("cpu", '
+    "torch.bfloat16):\n    y = model(x)",
+    page="host-cores",
+)
+LARGER = Action(
+    "Do more in each call: all rows at once instead of one after another; compiled code calls fewer operators",
+    before="y = [model(row) for row in x]",
+    after="model = torch.compile(model)\ny = model(x)",
+    page="fewer-launches",
+)
+#: Other frameworks fall back to the processor without an error, too.
+DEVICES = (
+    Action(
+        "If a device is meant: see which ones JAX has found",
+        after="print(jax.devices())  # CpuDevice alone: no package for the device, or no driver",
+    ),
+    Action(
+        "If a device is meant: see what the session runs on, and ask for the device",
+        before="session = InferenceSession(path)",
+        after='session = InferenceSession(path, providers=["CUDAExecutionProvider"])\n'
+        "print(session.get_providers())  # of CPUs alone: no package for the device",
+        needs=("onnxruntime",),
+    ),
+)
+STACKS = Action(
+    "See which lines of the program call them, and on what shapes",
+    before="profile(activities=[ProfilerActivity.CPU])",
+    after="profile(activities=[ProfilerActivity.CPU], record_shapes=True, with_stack=True)",
+    page="recording",
+)
+
+
+def moved(where: str) -> Action:
+    """Move the model to the device of a platform."""
+    device = torch_device(where)
+    return Action(
+        "Move the model and its inputs to the device",
+        before="model = build()\ny = model(x)",
+        after=f'model = build().to("{device}")\ny = model(x.to("{device}"))\n'
+        f"print(next(model.parameters()).device, x.device)  # cpu: it was left on the host\n"
+        f"print(torch.{device}.is_available())  # False: a build without it, or no driver",
+    )
