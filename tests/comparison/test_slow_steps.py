@@ -11,10 +11,12 @@ from stepscope.comparison.comparable import WORK
 from stepscope.comparison.gates import growth_limit, judge
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.noise.modes import chance_of_share, slow_mode
+from stepscope.comparison.steps.figures import StepFigure
 from stepscope.comparison.steps.recorded import RecordedStep
 from stepscope.comparison.steps.slow import slow_shift, stands_out
 from stepscope.comparison.summary import SideFacts, SideSummary
 from stepscope.comparison.verdict import StepTimes, step_times
+from stepscope.reports.compared.steps_grid import _row
 
 USUAL = (178, 175, 180, 174, 182, 176)
 
@@ -186,3 +188,20 @@ def test_chance_of_a_share() -> None:
     """Fisher's tea: 3 of 4 beside 1 of 4."""
     assert chance_of_share((3, 4), (1, 4)) == pytest.approx(34 / 70)
     assert chance_of_share((0, 6), (6, 6)) == pytest.approx(2 / 924)
+
+
+def test_no_interval_reaches_below_nothing() -> None:
+    """Few steps that vary much tell little, but none of the new side is shorter than nothing."""
+    figure = compared(side((134, 120, 194, 100)), side((21, 20, 43, 22))).steps.figure("p95_step")
+    assert figure is not None
+    assert figure.base is not None
+    assert figure.low is not None
+    assert figure.high is not None
+    assert -figure.base <= figure.low <= figure.high
+
+
+@pytest.mark.parametrize(("high", "shown"), [(900.0, False), (901.0, True)])
+def test_what_is_only_counted_has_no_interval(high: float, shown: bool) -> None:
+    growth, interval = _row(StepFigure("stalls", "ns", 100.0, 1_000.0, 900.0, high, "stalls"))[3:5]
+    assert growth
+    assert bool(interval) == shown

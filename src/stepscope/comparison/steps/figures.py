@@ -234,7 +234,8 @@ def _long(complete: Sequence[NDArray[np.float64]], slow: SlowShift, confidence: 
     kept = [some if some.size else one for some, one in zip(usual, complete, strict=True)]
     half, _ = half_width(kept[0], kept[1], confidence, ASSUMED_SPREAD * max(at) / sqrt(2))
     half *= _OF_LONG
-    return StepFigure("p95_step", "ns", at[0], at[1], at[1] - at[0] - half, at[1] - at[0] + half, "spread")
+    low = max(at[1] - at[0] - half, -at[0])  # no step is shorter than nothing
+    return StepFigure("p95_step", "ns", at[0], at[1], low, at[1] - at[0] + half, "spread")
 
 
 def _throughput(every: StepFigure, means: Sequence[float], items: ItemsBeside | None) -> StepFigure:

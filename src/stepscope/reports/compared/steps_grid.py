@@ -51,7 +51,8 @@ def _row(one: StepFigure) -> tuple[str, ...]:
     growth = interval = ""
     if one.base and one.diff is not None:
         growth = signed(percent(one.diff / one.base))
-        if one.low is not None and one.high is not None:
+        # What is only counted, as slow steps are, has no interval around it.
+        if one.low is not None and one.high is not None and one.low < one.high:
             interval = between(signed(percent(one.low / one.base)), signed(percent(one.high / one.base)))
     return (_NAMES[one.name], *words, growth, interval, *one.steps)
 
