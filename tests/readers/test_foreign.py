@@ -33,7 +33,7 @@ def refused(path: Path) -> str:
          "an event file of TensorBoard"),
         ("a", PERFETTO, "a trace of Perfetto"),
         ("a.perfetto-trace", b"\n\xff", "a trace of Perfetto"),
-        ("a.xplane.pb", b"\n\x05abcde", "an XSpace"),
+        ("a.xplane.pb", b"\n\x05abcde", "no XSpace"),
         ("command.profile", BAZEL, "a build profile of Bazel"),
         ("et.json", b'{"schema": "1.1.1-chakra.0.0.4", "pid": 7, "nodes": []}', "an execution trace"),
         ("a.json", DEVTOOLS, "a recording of Chrome's DevTools"),

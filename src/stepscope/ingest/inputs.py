@@ -12,6 +12,7 @@ from stepscope.readers.kineto import inputs as kineto
 from stepscope.readers.machine import inputs as machine
 from stepscope.readers.memsnapshot import inputs as memsnapshot
 from stepscope.readers.nsight import inputs as nsight
+from stepscope.readers.xplane import inputs as xplane
 
 SOURCES: Final[Mapping[str, SourceTraits]] = {
     ascend.NAME: ascend.SOURCE,
@@ -21,6 +22,7 @@ SOURCES: Final[Mapping[str, SourceTraits]] = {
     machine.NAME: machine.SOURCE,
     memsnapshot.NAME: memsnapshot.SOURCE,
     nsight.NAME: nsight.SOURCE,
+    xplane.NAME: xplane.SOURCE,
 }
 _OTHER: Final = SourceTraits()
 

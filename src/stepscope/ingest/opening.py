@@ -17,6 +17,7 @@ from stepscope.ingest.whose.choice import choose
 from stepscope.ingest.whose.companions import companions, counted_kernels, recordings_alone
 from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.notes import notes as whose_notes
+from stepscope.ingest.whose.notes import repeated
 from stepscope.language import said
 from stepscope.model.trace import Note, Trace
 from stepscope.readers.protocol import Source
@@ -148,6 +149,7 @@ def _skipped_notes(found: Recognised) -> list[Note]:
                 said("{which} that it was made of, as a whole, opened in its place", which=which),
             )
         )
+    notes += repeated([source.path / source.member for source in found.copies])
     others = [one for one in found.skipped if not one.unreadable]
     if others:
         shown = ", ".join(one.path.name for one in others[:5])

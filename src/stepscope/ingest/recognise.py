@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from stepscope.ingest.copies import copies
 from stepscope.ingest.refused import Skipped, is_report, nothing_in, of_gone, skipped
 from stepscope.ingest.written import Written, is_export, written
 from stepscope.language import said
@@ -22,6 +23,7 @@ from stepscope.readers.machine.reader import MachineReader
 from stepscope.readers.memsnapshot.reader import MemorySnapshotReader
 from stepscope.readers.nsight.reader import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source
+from stepscope.readers.xplane.reader import XplaneReader
 
 #: In order of precedence among equally sure readers.
 READERS: Final[tuple[Reader, ...]] = (
@@ -31,6 +33,7 @@ READERS: Final[tuple[Reader, ...]] = (
     MemorySnapshotReader(),
     MachineReader(),
     KernelCountersReader(),
+    XplaneReader(),
 )
 
 #: Bytes examined if a file's first ones leave the reader in doubt; some have long headers.
@@ -49,11 +52,12 @@ Looking = Callable[[Path, int], None]
 class Recognised:
     """The distinct recordings in an input, the files that are none, and what stepscope wrote about recordings.
 
-    `doubted` files were looked at a second time in vain; `looking` is called with each file or folder before it is
-    looked at, and the number of those before it.
+    `copies` hold a recording that one of `sources` holds better. `doubted` files were looked at a second time in vain;
+    `looking` is called with each file or folder before it is looked at, and the number of those before it.
     """
 
     sources: list[tuple[Source, Reader]] = field(default_factory=list)
+    copies: list[Source] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     written: list[Written] = field(default_factory=list)
     doubted: int = 0
@@ -128,6 +132,9 @@ def recognise(paths: Sequence[Path], looking: Looking = lambda *_: None) -> Reco
         )
     if not found.sources:
         raise nothing_in(paths, found.skipped)
+    is_copy = copies((source, reader.name) for source, reader in found.sources)
+    found.copies = [source for source, _ in found.sources if is_copy(source)]
+    found.sources = [sourced for sourced in found.sources if not is_copy(sourced[0])]
     return found
 
 
@@ -154,10 +161,10 @@ def holds(paths: Sequence[Path], file: Path) -> bool:
     place = file.resolve()
     folders = [path for path in paths if path.is_dir() and place.is_relative_to(path.resolve())]
     try:
-        sources = recognise(folders).sources if folders else []
+        found = recognise(folders) if folders else Recognised()
     except UserError:
         return False
-    for source, _ in sources:
+    for source in (*(source for source, _ in found.sources), *found.copies):
         if source.path.is_dir() and place.is_relative_to(source.path.resolve()):
             return not is_report(content.head(Source(file)))
         if source.path.is_file() and source.path.samefile(file):

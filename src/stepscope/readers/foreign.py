@@ -112,7 +112,8 @@ _PERFETTO: Final = Foreign(
     "convert it with Perfetto's traceconv json, or record with torch.profiler",
 )
 _XPLANE: Final = Foreign(
-    "an XSpace of the profilers of JAX and TensorFlow, which is not read", "give trace.json.gz, which lies beside it"
+    "no XSpace, although it is called like those of JAX and TensorFlow",
+    "copy it again from where it was recorded, or give trace.json.gz, if it lies beside it",
 )
 _IMAGE: Final = Foreign("an image", _NOTHING)
 _PACKED: Final = Foreign("packed in a way that is not read", _UNPACK)

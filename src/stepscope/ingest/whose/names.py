@@ -36,7 +36,7 @@ def worker_in(path: Path) -> str | None:
 def time_in(path: Path) -> int | None:
     """The time that the name of a file or folder contains, in units of its profiler."""
     found = _handled(path.name)
-    return int(found["time"]) if found else None
+    return int(found["time"]) if found and "time" in found.re.groupindex else None
 
 
 def _handled(name: str) -> re.Match[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from stepscope.ingest.whose.choice import Choice
@@ -86,10 +87,14 @@ def _spans(choice: Choice) -> list[Note]:
 
 
 def _repeated(found: Sequence[FoundRecordings], choice: Choice) -> list[Note]:
-    if not choice.of_run.repeated:
+    return repeated([found[one].path for one in choice.of_run.repeated])
+
+
+def repeated(paths: Sequence[Path]) -> list[Note]:
+    """What is said of files that hold a recording which another one holds, too."""
+    if not paths:
         return []
-    count = len(choice.of_run.repeated)
-    name = found[choice.of_run.repeated[0]].path.name
+    count, name = len(paths), paths[0].name
     return [
         (
             "recording-repeated", "info", count,

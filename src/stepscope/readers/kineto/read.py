@@ -7,7 +7,7 @@ from typing import Any, Final
 from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import RAN_ON, Recording
-from stepscope.readers.content import Damage, content
+from stepscope.readers.content import Damage, ReadInto, content
 from stepscope.readers.kineto.event_list import HEADER_LIMIT
 from stepscope.readers.kineto.events import EventReader
 from stepscope.readers.kineto.finish import finish
@@ -23,7 +23,15 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
     """Stage every event that can be read, in blocks and chunks of these sizes."""
     damage = Damage()
     with content(source, damage, progress, block_bytes) as read_block:
-        reader = read_events(read_block, LAYOUT, Stager(staging), block_bytes, chunk_bytes)
+        return read_text(read_block, source, staging, damage, block_bytes=block_bytes, chunk_bytes=chunk_bytes)
+
+
+def read_text(
+    read_block: ReadInto, source: Source, staging: Staging, damage: Damage, *, block_bytes: int, chunk_bytes: int,
+    hint: str = "",
+) -> Recording:  # fmt: skip
+    """Stage every event in the text of a source; `damage` is what unpacking found, and `hint` what else to give."""
+    reader = read_events(read_block, LAYOUT, Stager(staging), block_bytes, chunk_bytes)
     text, mender = reader.text.list, reader.text.mender
     _observe(staging, reader, damage)
     metadata, whole = parse_metadata(text.header, mender.trailer or "")
@@ -45,7 +53,7 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
         reason = damage.messages[0] if damage.messages else none
         raise UnusableInputError(
             said("{source} can't be used: {reason}", source=source, reason=reason),
-            hint="give a trace written by torch.profiler",
+            hint=hint or said("give a trace written by torch.profiler"),
         )
     add_devices(staging, metadata)
     add_groups(staging, metadata)

@@ -1,0 +1,1 @@
+"""Recordings of the XLA profiler in its own format, `*.xplane.pb`."""
