@@ -155,3 +155,15 @@ def test_of_a_snapshot_the_allocation_the_moment_and_blocks(chromium: browser.Br
         page.eventually(f"({said}).includes({f'At {blocks[0][0]:#x},'!r})")
         assert page.complaints() == []
         page.close()
+
+
+def test_names_in_links_are_as_they_are(chromium: browser.Browser, tmp_path: Path) -> None:
+    """Words begin a line with a capital letter; a node of ONNX Runtime may begin with a small one."""
+    path = tmp_path / "onnxruntime_profile.json"
+    run = {"ph": "X", "cat": "Session", "name": "SequentialExecutor::Execute", "pid": 1, "tid": 1, "args": {}}
+    node = {**run, "cat": "Node", "name": "fusedGemm_kernel_time", "dur": 8_000}
+    events = [{**run, "ts": 0, "dur": 9_000}, {**node, "ts": 500}]
+    path.write_text(json.dumps(events), encoding="utf-8")
+    with viewed(path, store=tmp_path / "store") as address:
+        page = opened(chromium, address)
+        page.eventually("document.querySelector('.places a')?.textContent.startsWith('fusedGemm of 8.00 ms')")

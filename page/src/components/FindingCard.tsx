@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { offline } from "../data/client";
 import { href } from "../shell/router";
 import type { EvidenceRow, Finding, ItemBlock, Report, Thresholds } from "../data/types";
-import { getPlaces, placeWords, type FindingPlace } from "../timeline/places";
+import { getPlaces, placeTitle, type FindingPlace } from "../timeline/places";
 import { duration, headingOf, percent, quantity, visible } from "./format";
 import { memoryPlace } from "./memoryPlace";
 import { has } from "./TablePanel";
@@ -14,8 +14,6 @@ import { t, woven } from "../language/t";
 const SHOWN = 3;
 /** Characters of what a link says about a row. */
 const LONGEST = 80;
-
-const capital = (text: string): string => (text.includes("::") ? text : text.charAt(0).toUpperCase() + text.slice(1));
 
 /** The finding that an item of the report's outline shows: every output numbers them alike. */
 export function findingOf(item: ItemBlock, report: Report): Finding | undefined {
@@ -64,7 +62,7 @@ function EvidenceLinks({ finding, number, thresholds }: { finding: Finding; numb
   const { ranks, ranges, events, rows, numbers } = finding.evidence;
   const rank = ranks[0] ?? 0;
   const figures = Object.entries(numbers);
-  const worded = (place: FindingPlace | undefined, otherwise: string) => (place ? <span title={place.name ?? undefined}>{capital(placeWords(place))}</span> : otherwise);
+  const worded = (place: FindingPlace | undefined, otherwise: string) => (place ? <span title={place.name ?? undefined}>{placeTitle(place)}</span> : otherwise);
   const ofEvent = (event: number) => known.value.find((place) => place.event === event);
   // A stretch that an event fills is named by the event.
   const ofRange = ([from, to]: [number, number]) => known.value.find((place) => place.at === from && place.end - place.start === to - from);

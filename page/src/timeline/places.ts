@@ -42,3 +42,9 @@ export function placeWords({ start, end, step, name, category }: FindingPlace): 
   if (end <= start) return step === null ? what : t("{what} in step {step}", { what, step });
   return step === null ? t("{what} of {length}", { what, length }) : t("{what} of {length} in step {step}", { what, length, step });
 }
+
+/** The same at the start of a line: words begin with a capital letter, names are as they are. */
+export function placeTitle(place: FindingPlace): string {
+  const words = placeWords(place);
+  return place.name === null || (place.category && place.category in WORDS) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+}
