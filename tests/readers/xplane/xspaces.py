@@ -33,7 +33,7 @@ def message(*fields: tuple[int, Any]) -> bytes:
     return out
 
 
-def of(name: str, start_ps: int | None, duration_ps: int = 0, **stats: Value) -> dict[str, Any]:
+def of(name: str, start_ps: int | None, duration_ps: int = 0, /, **stats: Value) -> dict[str, Any]:
     """An event; without a start it stands for several."""
     return {"name": name, "start": start_ps, "dur": duration_ps, "stats": stats}
 
@@ -106,4 +106,35 @@ def jax_job(steps: int = 4) -> bytes:
         PlaneWriter("/host:metadata", about={"jax_version": "0.10.2"}),
         PlaneWriter("/host:CPU", lines),
         PlaneWriter("Task Environment", about={"profile_start_time": 1_795_984_871_000_000_000}),
+    )
+
+
+def tensorflow_job(steps: int = 4, options: bytes = b"\x10\x02\x18\x01", *more: PlaneWriter) -> bytes:
+    """Steps of TensorFlow on a processor: a batch, a graph whose operators run on a pool, and one that Python calls."""
+    python: list[dict[str, Any]] = []
+    pool: list[dict[str, Any]] = []
+    for number in range(steps):
+        at = 10_000_000_000 * number
+        python += [
+            of("train", at, 9_000_000_000, step_num=number, _r=1),
+            of("EagerLocalExecute: IteratorGetNext", at + 5_000_000, 995_000_000),
+            of("IteratorGetNextOp::DoCompute", at + 10_000_000, 980_000_000),
+            of("Iterator::Root::Prefetch", at + 20_000_000, 900_000_000, name="&inject/prefetch"),
+            of("step", at + 1_000_000_000, 6_000_000_000, tf_function_call="&notTraced-nonXla"),
+            of("TFE_Py_ExecuteCancelable", at + 1_100_000_000, 5_800_000_000),
+            of("EagerLocalExecute: __inference_step_14", at + 1_200_000_000, 5_700_000_000),
+            of("EagerLocalExecute: MatMul", at + 7_200_000_000, 700_000_000),
+            of("KernelAndDeviceFunc::Run", at + 7_300_000_000, 500_000_000),
+        ]
+        pool += [
+            of("ExecutorState::Process", at + 2_000_000_000, 4_000_000_000, id=7),
+            of("dense/MatMul:_MklMatMul", at + 2_100_000_000, 3_000_000_000),
+            of("dense/BiasAddGrad:BiasAddGrad", at + 5_200_000_000, 700_000_000),
+        ]
+    names = {name: name.split(":")[-1] for name in ("dense/MatMul:_MklMatMul", "dense/BiasAddGrad:BiasAddGrad")}
+    names["Iterator::Root::Prefetch"] = "Iterator::Prefetch"
+    return xspace(
+        PlaneWriter("/host:CPU", {"python": python, "tf_Compute/7": pool}, short=names),
+        *more,
+        PlaneWriter("Task Environment", about={"profile_options": options}),
     )

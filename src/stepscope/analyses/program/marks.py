@@ -11,6 +11,8 @@ Marks = tuple[tuple[str, re.Pattern[str]], ...]
 #: Frameworks by names of operators, kernels, ranges and annotations. The first whose pattern is found counts.
 FRAMEWORK_NAMES: Final[Marks] = (
     ("mindspore", re.compile(r"mindspore|^Kernel::Launch|PynativeFramework", re.ASCII)),
+    # Its profiler is that of JAX, too; of both only TensorFlow has this runtime, which may run what XLA compiled.
+    ("tensorflow", re.compile(r"^(TFE_Py_|EagerLocalExecute: |ExecutorState::Process$)", re.ASCII)),
     ("jax", re.compile(r"^(Xla(Module|Op|Launch)|TSL:|PjRt|PjitFunction|jit_?\(|jit_\w+\(\d+\)$)|\bjax/|"
                        r"^(input_|loop_|wrapped_)\w*(fusion|reduce)", re.ASCII)),
     ("tensorflow", re.compile(r"\btensorflow::|TensorFlow|tensorflow/|\bEigenMetaKernel", re.ASCII)),

@@ -24,6 +24,8 @@ _NAMED: Final = ("annotation", "module", "python", "dataloader", "op")
 #: Operators of backward passes: PyTorch's engine, C++ and Python functions, and custom ones.
 _BACKWARD: Final = re.compile(r"^autograd::engine::|Backward\d*$|_backward(\.\w+)?$")
 _ENGINE: Final = "autograd::engine::evaluate_function"
+#: TensorFlow runs operators of all passes side by side, as far as the one needs not what the other computes.
+_UNORDERED: Final = re.compile(r"^(ExecutorState::Process|KernelAndDeviceFunc::Run)$")
 _ZERO: Final = "aten::zero_"
 _LEAST_ZEROED: Final = 8
 
@@ -67,7 +69,13 @@ def phase_marks(trace: Trace) -> Marks:
     named[BACKWARD] |= backward
     mine = outermost(spans, ops[spans.track[ops] == main])
     named[OPTIMIZER] |= _zeroing(trace, mine)
-    assign(trace, mine, named, forward)
+    if not any(_UNORDERED.match(name) for _, name in names_of(trace, ("other",))):
+        assign(trace, mine, named, forward)
+    elif not any(len(one) for one in named):
+        raise MissingInputError(
+            "operators do not tell which pass they belong to",
+            hint="mark the passes with tf.profiler.experimental.Trace",
+        )
     return Marks(tuple(named), others, called)
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, Final
 
+from stepscope.readers.kineto.others.xla_host import DEVICES, NO_DEVICES
 from stepscope.readers.xplane.lines import PlaneLine
 from stepscope.readers.xplane.planes import EventName, Plane
+from stepscope.readers.xplane.space import HOST, OF_HOST, Space
 from stepscope.readers.xplane.wire import BYTES, BrokenError, fields
 
-#: The host, and planes of single tracers, which the profiler adds to it as a rule.
-HOST: Final = "/host:CPU"
-_OF_HOST: Final = (HOST, "/host:python-tracer", "/host:CUPTI", "/host:ROCTRACER")
-_DEVICES: Final = "/device:"
 #: Numbers of processes in the Chrome trace.
 _HOST_PROCESS: Final = 701
 _FIRST_DEVICE: Final = 1
@@ -35,33 +33,27 @@ _MOST_KEPT: Final = 1 << 14
 _LONGEST_KEPT: Final = 1 << 11
 
 
-def is_shown(plane: Plane) -> bool:
-    """Whether a plane holds events of a program, rather than what was compiled or where it ran."""
-    return plane.name in _OF_HOST or plane.name.startswith(_DEVICES)
-
-
 class Chrome:
-    """Planes as a Chrome trace.
+    """A recording as a Chrome trace.
 
     Attributes:
         unnamed: Whether there are events whose names are lost.
 
     Args:
-        about: What stands beside the events.
-        planes: The planes to be shown.
-        progress: Called with the number of bytes of them that were read since the last call.
+        space: The recording.
+        progress: Called with the number of bytes of it that were read since the last call.
     """
 
-    def __init__(self, about: Mapping[str, Any], planes: Iterable[Plane], progress: Callable[[int], None]) -> None:
-        self._about, self._planes, self._progress = about, planes, progress
+    def __init__(self, space: Space, progress: Callable[[int], None]) -> None:
+        self._space, self._progress = space, progress
         self.unnamed = False
 
     def blocks(self) -> Iterator[bytes]:
         """The text, in blocks."""
-        yield json.dumps({**self._about, "traceEvents": []}).removesuffix("]}").encode()
+        yield json.dumps({**self._space.metadata(), "traceEvents": []}).removesuffix("]}").encode()
         separator, taken = "", {_HOST_PROCESS}
-        for plane in self._planes:
-            if plane.name in _OF_HOST:
+        for plane in self._space.shown:
+            if plane.name in OF_HOST:
                 process, name = _HOST_PROCESS, HOST
             else:
                 process = next(one for one in count(_FIRST_DEVICE + max(0, plane.number)) if one not in taken)
@@ -69,6 +61,8 @@ class Chrome:
             taken.add(process)
             yield (separator + _named("process_name", process, None, name)).encode()
             separator = ",\n"
+            if process == _HOST_PROCESS and self._space.alone:
+                yield (separator + _named(DEVICES, process, None, NO_DEVICES)).encode()
             yield from self._plane(plane, process)
         yield b"]}"
 

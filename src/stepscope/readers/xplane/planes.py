@@ -129,10 +129,10 @@ class Plane:
             yield key, found
 
     def about(self) -> dict[str, str]:
-        """What is said of the plane as a whole."""
-        return dict(said for start, end in self._values for said in self.stat(self.data, start, end))
+        """What is said of the plane as a whole; bytes are characters of Latin-1."""
+        return dict(said for start, end in self._values for said in self.stat(self.data, start, end, raw=True))
 
-    def stat(self, data: Data, start: int, end: int) -> list[tuple[str, str]]:
+    def stat(self, data: Data, start: int, end: int, *, raw: bool = False) -> list[tuple[str, str]]:
         """What a stat says: a name and a value; nothing if it is the profiler's own affair, or can't be read."""
         key, said = 0, None
         try:
@@ -145,6 +145,8 @@ class Plane:
                     said = str(value if number == 3 else signed(value))
                 elif kind == BYTES and number == 5:
                     said = text(data, value, stop)
+                elif kind == BYTES and number == 6 and raw:
+                    said = bytes(data[value : min(stop, value + _LONGEST)]).decode("latin-1")
                 elif kind == VARINT and number == 7:
                     said = self.stat_names.get(signed(value), "")
         except BrokenError as error:

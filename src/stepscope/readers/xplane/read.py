@@ -7,22 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from stepscope.language import said
 from stepscope.model.recording import Recording
 from stepscope.readers.content import CHUNK_BYTES, Damage, from_blocks, on_disk
 from stepscope.readers.kineto.read import read_text
 from stepscope.readers.protocol import Progress, Source
-from stepscope.readers.xplane.chrome import Chrome, is_shown
+from stepscope.readers.xplane.chrome import Chrome
 from stepscope.readers.xplane.inputs import NAME
-from stepscope.readers.xplane.planes import Plane, text
-from stepscope.readers.xplane.wire import BYTES, BrokenError, Data, WireLosses, fields
+from stepscope.readers.xplane.space import Space
+from stepscope.readers.xplane.wire import Data, WireLosses
 from stepscope.store.staging import Staging
 
-#: What is said of the recording as a whole.
-_ABOUT: Final = "Task Environment"
-_START: Final = "profile_start_time"
 _HINT: Final = said("record a few steps with jax.profiler.trace or tf.profiler.experimental.start")
 #: Bytes of a Chrome trace that are framed at a time.
 _BLOCK_BYTES: Final = 1 << 20
@@ -32,16 +29,9 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     """Stage every event that can be read."""
     damage, losses = Damage(), WireLosses()
     with _mapped(source, staging.folder / "spill" / "unpacked.pb", damage) as data:
-        planes, hosts = _planes(data, losses)
-        about: dict[str, Any] = {"displayTimeUnit": "ns"}
-        if hosts:
-            about["hostname"] = hosts[0]
-        for plane in planes:
-            start = plane.about().get(_START, "") if plane.name == _ABOUT else ""
-            if start.isdigit():
-                about["baseTimeNanoseconds"] = int(start)
-        scale = source.path.stat().st_size / len(data)
-        chrome = Chrome(about, [plane for plane in planes if is_shown(plane)], lambda size: progress(int(scale * size)))
+        space = Space.of(data, losses)
+        scale = source.path.stat().st_size / max(1, len(data))
+        chrome = Chrome(space, lambda size: progress(int(scale * size)))
         recording = read_text(
             from_blocks(chrome.blocks()), source, staging, damage, block_bytes=_BLOCK_BYTES, chunk_bytes=CHUNK_BYTES,
             hint=_HINT,
@@ -60,21 +50,6 @@ def _mapped(source: Source, unpacked: Path, damage: Damage) -> Iterator[Data]:
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             yield data
-
-
-def _planes(data: Data, losses: WireLosses) -> tuple[list[Plane], list[str]]:
-    """The planes, and the names of the hosts."""
-    planes: list[Plane] = []
-    hosts: list[str] = []
-    try:
-        for number, kind, start, end in fields(data, 0, len(data), may_be_cut=1):
-            if (number, kind) == (1, BYTES):
-                planes.append(Plane.of(data, start, end, losses))
-            elif (number, kind) == (4, BYTES):
-                hosts.append(text(data, start, end))
-    except BrokenError as error:
-        losses.add(error, last=True)
-    return planes, hosts
 
 
 def _observe(staging: Staging, losses: WireLosses, unnamed: bool) -> None:

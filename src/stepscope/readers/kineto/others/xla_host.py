@@ -7,15 +7,19 @@ argument `step_num`, and what XLA computes on the processor has `hlo_op`. Everyt
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 from stepscope.readers.kineto.metadata import recorded_name
+from stepscope.readers.kineto.others.tensorflow import OF_TENSORFLOW, add_tensorflow, tensorflow_kind
 from stepscope.readers.kineto.others.told_in_args import FOUND, find, rename
 from stepscope.store.staging import Staging
 
 _PROCESS: Final = re.compile(r"^/host:CPU")
-#: What only these frameworks record, or the tracer of Python that belongs to their profiler.
+#: An event of metadata that says which devices there were, where a recording tells; it is of the process of the host.
+DEVICES: Final = "devices"
+NO_DEVICES: Final = "none"
+#: What only JAX records, or the tracer of Python that belongs to the profiler.
 _KNOWN: Final = re.compile(
     r"^(\$\S+:\d+ |PjitFunction\(|PjRt|CommonPjRt|Pj[Rr]t\w*Client|TfrtCpu|Xla\w+|ThunkExecutor)"
 )
@@ -47,7 +51,7 @@ _HAS_WORK_SQL: Final = "SELECT count(*) FROM raw_kernels"
 _HAS_STEPS_SQL: Final = "SELECT count(*) > 0 FROM raw_events WHERE category = 'step'"
 
 
-def add_xla_host(staging: Staging, metadata: Iterable[tuple[str, str, str, str]]) -> str | None:
+def add_xla_host(staging: Staging, metadata: Sequence[tuple[str, str, str, str]]) -> str | None:
     """Classify events of XLA's hosts; metadata are names of processes and threads, as recorded.
 
     Returns:
@@ -58,13 +62,17 @@ def add_xla_host(staging: Staging, metadata: Iterable[tuple[str, str, str, str]]
         return None
     staging.write_tracks()
     names = staging.connection.execute(_NAMES_SQL, [hosts]).fetchall()
-    if not any(_KNOWN.match(name) for _, name in names):
+    of_tensorflow = any(OF_TENSORFLOW.match(name) for _, name in names)
+    if not of_tensorflow and not any(_KNOWN.match(name) for _, name in names):
         return None
-    kinds = [_kind(name) for _, name in names]
+    kinds = [(of_tensorflow and tensorflow_kind(name)) or _kind(name) for _, name in names]
     staging.connection.execute(_CATEGORIES_SQL, [[number for number, _ in names], kinds, hosts])
     computes = find(staging, "hlo_op") > 0
     if computes:
         staging.connection.execute(_TOLD_SQL, ["op", hosts])
+    # Its operators run on devices, too: of JAX only what ran on the processor is among the host's events.
+    if of_tensorflow and add_tensorflow(staging, hosts):
+        computes |= any(kind == DEVICES and recorded_name(args) == NO_DEVICES for kind, _, _, args in metadata)
     # A device has a lane of its steps, which are the same.
     if staging.one(_HAS_STEPS_SQL) != (True,) and find(staging, "step_num"):
         staging.connection.execute(_TOLD_SQL, ["step", hosts])
