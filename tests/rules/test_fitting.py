@@ -37,6 +37,7 @@ PROGRAMS = {
     "mindspore": Program("training", "mindspore", "npu", "python", recorder="ascend"),
     "npu": Program(platform="npu", host=False, recorder="ascend"),
     "jax": Program("training", "jax", "cuda", "python", compiled=True, recorder="nsight"),
+    "tensorflow": Program("training", "tensorflow", "cpu", "python", loader=True, recorder="xplane"),
     "onnx": Program("inference", "onnxruntime", "cpu", recorder="chrome"),
     "device only": Program("training", "pytorch", "npu", "python", host=False),
     "unknown": Program(platform="cuda", recorder="nsight"),
@@ -59,7 +60,8 @@ FORBIDDEN = {
     "engine": _PYTORCH + r"|pragma|<<<|py-spy|train\.py|llama",
     "mindspore": _PYTORCH + r"|PYTORCH_|TASK_QUEUE|CPU_AFFINITY|cuda|NCCL|nvidia|nsys",
     "npu": _PYTORCH + r"|PYTORCH_|TASK_QUEUE|CPU_AFFINITY|cuda|NCCL|nvidia|nsys",
-    "jax": _PYTORCH + r"|InferenceSession",
+    "jax": _PYTORCH + r"|InferenceSession|\btf\.",
+    "tensorflow": _PYTORCH + r"|InferenceSession|jax|JAX",
     "onnx": _PYTORCH + r"|jax|JAX|pin_memory",
     "unknown": _PYTORCH + r"|pragma",
 }
@@ -114,7 +116,7 @@ def is_python(code: str) -> bool:
 
 
 def test_code_in_python_is_shown_to_programs_in_python_only(actions: list[Action]) -> None:
-    python = {"pytorch", "python", "other python", "jax", "onnxruntime"}
+    python = {"pytorch", "python", "other python", "jax", "tensorflow", "onnxruntime"}
     wrong = [a for a in actions if (is_python(a.before) or is_python(a.after)) and not needs(a) & python]
     assert wrong == []
 

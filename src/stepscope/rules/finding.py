@@ -31,7 +31,7 @@ Need = Literal[
     "rocm", "cuda or rocm", "npu", "a device", "no device", "may train", "trains", "infers", "serves",
     "loop of its own", "loads", "not compiled", "compiled", "no graphs", "ddp", "fsdp",
     "gradients reduced by hand", "gradients are reduced", "host not recorded", "vllm", "sglang", "llama.cpp",
-    "mindspore", "jax", "onnxruntime",
+    "mindspore", "jax", "tensorflow", "onnxruntime",
 ]  # fmt: skip
 
 

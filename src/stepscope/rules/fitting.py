@@ -51,6 +51,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "llama.cpp": lambda p: p.framework == "ggml",
     "mindspore": lambda p: p.framework == "mindspore",
     "jax": lambda p: p.framework == "jax",
+    "tensorflow": lambda p: p.framework == "tensorflow",
     "onnxruntime": lambda p: p.framework == "onnxruntime",
     "sglang": lambda p: p.kind == "serving" and "SGLang" in p.libraries,
     "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,
@@ -100,6 +101,7 @@ _WORDS: Final[tuple[tuple[Need, re.Pattern[str]], ...]] = (
     # A server's model is not the user's to wrap.
     ("loop of its own", re.compile(r"\bmodel\(|\bmodel = |\btrain\(")),
     ("jax", re.compile(r"\bjax\.|\bJAX_")),
+    ("tensorflow", re.compile(r"\btf\.")),
     ("vllm", re.compile(r"\bvllm serve\b|--enforce-eager")),
     ("sglang", re.compile(r"sglang\.launch_server|--disable-cuda-graph")),
 )

@@ -12,6 +12,7 @@ from stepscope.analyses.registry import analyses
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
+from stepscope.signals.host.compiling import compilations
 from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.program import program
 
@@ -35,8 +36,10 @@ def test_its_runtime_tells_operators_batches_and_steps(tmp_path: Path) -> None:
         "IteratorGetNextOp::DoCompute": "dataloader",
         "KernelAndDeviceFunc::Run": "other",
         "MatMul": "op",
+        "PyFunc": "annotation",
         "TFE_Py_ExecuteCancelable": "other",
         "_MklMatMul": "op",
+        "__inference_f_3": "annotation",
         "step": "annotation",
     }
     assert [row["number"] for row in trace.rows("SELECT number FROM steps ORDER BY ts")] == [0, 1, 2, 3]
@@ -90,3 +93,17 @@ def test_a_name_of_the_users_that_looks_like_an_operators_is_none_in_jax(tmp_pat
     plane = PlaneWriter("/host:CPU", {"python": line}, short={"loss:Forward": "Forward"})
     trace = opened(tmp_path, xspace(plane))
     assert trace.scalar("SELECT category::VARCHAR FROM events WHERE name = 'Forward'") == "annotation"
+
+
+def test_a_function_that_is_traced_again_is_compiled(tmp_path: Path) -> None:
+    line = []
+    for number in range(4):
+        at = 1_000_000_000 * number
+        line += [
+            of("train", at, 900_000_000, step_num=number),
+            of("step", at + 1_000, 800_000_000, tf_function_call="traced-nonXla"),
+            of("tf.function-graph_building", at + 2_000, 500_000_000),
+            of("EagerLocalExecute: Relu", at + 700_000_000, 50_000_000),
+        ]
+    found = Signals.of(opened(tmp_path, xspace(PlaneWriter("/host:CPU", {"python": line}))))(compilations)
+    assert (found.steps, int(found.dur.sum()), found.names) == (4, 2_000_000, ("tf.function-graph_building",))

@@ -129,12 +129,24 @@ def tensorflow_job(steps: int = 4, options: bytes = b"\x10\x02\x18\x01", *more: 
         pool += [
             of("ExecutorState::Process", at + 2_000_000_000, 4_000_000_000, id=7),
             of("dense/MatMul:_MklMatMul", at + 2_100_000_000, 3_000_000_000),
+            of("jit:__inference_f_3", at + 5_150_000_000, 800_000_000),
             of("dense/BiasAddGrad:BiasAddGrad", at + 5_200_000_000, 700_000_000),
         ]
-    names = {name: name.split(":")[-1] for name in ("dense/MatMul:_MklMatMul", "dense/BiasAddGrad:BiasAddGrad")}
+    loads = [of("map/PyFunc:PyFunc", 10_000_000 + 10_000_000_000 * number, 800_000_000) for number in range(steps)]
+    names = {
+        name: name.split(":")[-1]
+        for name in (
+            "dense/MatMul:_MklMatMul",
+            "dense/BiasAddGrad:BiasAddGrad",
+            "map/PyFunc:PyFunc",
+            "jit:__inference_f_3",
+        )
+    }
     names["Iterator::Root::Prefetch"] = "Iterator::Prefetch"
     return xspace(
-        PlaneWriter("/host:CPU", {"python": python, "tf_Compute/7": pool}, short=names),
+        PlaneWriter(
+            "/host:CPU", {"python": python, "tf_Compute/7": pool, "tf_data_iterator_resource/5": loads}, short=names
+        ),
         *more,
         PlaneWriter("Task Environment", about={"profile_options": options}),
     )

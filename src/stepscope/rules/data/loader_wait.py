@@ -24,7 +24,8 @@ workers are many and busy already, the reading or the preprocessing itself is to
 let the loader's thread do it (`pin_memory=True`), and send fewer and larger tensors.
 
 ## Known limits
-Loaders that are no `torch.utils.data.DataLoader` are seen only if a `record_function` names them as one.
+Loaders that are neither a `torch.utils.data.DataLoader` nor of `tf.data` are seen only if a `record_function` names
+them as one.
 """
 
 from __future__ import annotations
@@ -69,6 +70,12 @@ _CHEAPER = Action(
     "Make a batch cheaper: decode ahead of time, store in a binary format, augment on the device",
     page="data-loading",
 )
+_AHEAD = Action(
+    "Let the pipeline prepare several batches at once, and ahead of the step",
+    before="ds = ds.map(decode).batch(64)",
+    after="ds = ds.map(decode, num_parallel_calls=tf.data.AUTOTUNE).batch(64).prefetch(tf.data.AUTOTUNE)",
+    page="data-loading",
+)
 _RECEIVE = (
     Action(
         "Let the loader's own thread receive batches, into page-locked memory",
@@ -108,7 +115,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             received=percent(received), names=s(receiving).names[0],
         )  # fmt: skip
     longest, most = found.longest(), s(wait_ns)
-    ways = (*(_WORKERS if alone else (_MORE,)), _CHEAPER)
+    ways: tuple[Action, ...] = (*(_WORKERS if alone else (_MORE, _AHEAD)), _CHEAPER)
     if alone and (beside := _beside_ns(s)) is not None:
         full = beside < limits["min_share"] * s(step_ns)
         ways, most = ((_CHEAPER,), most) if full else (ways, min(most, beside))

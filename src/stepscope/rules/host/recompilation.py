@@ -1,8 +1,8 @@
 """Code is compiled or loaded within steps.
 
 ## What it finds
-Compilation by `torch.compile`, Triton, JAX or the device's runtime, and loading of compiled code, inside recorded
-steps.
+Compilation by `torch.compile`, Triton, JAX or the device's runtime, tracing of functions of TensorFlow, and loading of
+compiled code, inside recorded steps.
 
 ## Why it matters
 Compiling takes milliseconds to minutes, and the device waits. Once at the start is harmless; again and again, because a
@@ -17,9 +17,9 @@ told there. What lies before the first use of the device has no price, but its s
 
 ## What to try
 Find out what changes: `TORCH_LOGS=recompiles` names the guard that failed, `JAX_EXPLAIN_CACHE_MISSES=1` the
-argument of a function of JAX. Mark dimensions that vary
-(`torch._dynamo.mark_dynamic`), or pad them to a few sizes; keep numbers that change out of the compiled code. Load code
-before the loop by a warm-up step with every shape; keep compiled code between runs.
+argument of a function of JAX. A `tf.function` is traced anew for each new shape and number of Python. Mark
+dimensions that vary (`torch._dynamo.mark_dynamic`), or pad them to a few sizes; keep numbers that change out of the
+compiled code. Load code before the loop by a warm-up step with every shape; keep compiled code between runs.
 
 ## Known limits
 Operators compiled by CANN are the business of the Ascend rules. A recording of the first steps shows compilation that
@@ -77,6 +77,12 @@ _JAX_KEPT = Action(
     after="JAX_COMPILATION_CACHE_DIR=/data/jax python train.py",
     page="recompilation",
 )
+_TF_WHY = Action(
+    "Give a function tensors, and of few shapes: numbers of Python and each new shape are traced anew",
+    before="@tf.function\ndef step(x, rate):",
+    after="@tf.function(reduce_retracing=True)\ndef step(x, rate):  # called with rate = tf.constant(0.1)",
+    page="recompilation",
+)
 KEPT = Action(
     "Keep compiled code between runs, where compiling itself is what takes too long",
     after="TORCHINDUCTOR_FX_GRAPH_CACHE=1 TORCHINDUCTOR_CACHE_DIR=/data/inductor python train.py",
@@ -102,7 +108,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             compiling_share=percent(s(compiling_share)), steps=found.steps, recorded_steps=s(recorded_steps),
             dur=duration(int(found.dur.max())), names=", ".join(found.names),
         ),
-        actions=(WARM, WHY, _JAX_WHY) if once else (WHY, _JAX_WHY, WARM),
+        actions=(WARM, WHY, _JAX_WHY, _TF_WHY) if once else (WHY, _JAX_WHY, _TF_WHY, WARM),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.6 if once else 0.9,
         events=found.events[longest],
@@ -133,7 +139,7 @@ def _without_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
             total=duration(all_of_it.total_ns), recorded=duration(all_of_it.recorded_ns), share=percent(share),
             names=", ".join(all_of_it.names),
         ),
-        actions=(_BEFORE, WHY, KEPT, _JAX_WHY, _JAX_KEPT),
+        actions=(_BEFORE, WHY, KEPT, _JAX_WHY, _JAX_KEPT, _TF_WHY),
         change=None if outside else Change(host=(Scaled(inside.events, 0.0),)),
         taken_ns=all_of_it.total_ns if outside else None,
         placed_as_ns=all_of_it.total_ns if outside else None,

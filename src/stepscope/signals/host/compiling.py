@@ -18,7 +18,7 @@ from stepscope.signals.shared.job import recorded_steps, span_ns, step_ns, stepl
 from stepscope.signals.shared.ranges import apart
 from stepscope.signals.signal import Signals, signal
 
-#: What PyTorch's compiler, Triton, the runtimes of CUDA and HIP, and JAX with XLA call it.
+#: What PyTorch's compiler, Triton, the runtimes of CUDA and HIP, JAX with XLA, and TensorFlow call it.
 _COMPILING: Final = re.compile(
     r"\(dynamo_timed\)$|^(nvrtc|hiprtc)CompileProgram|^(cu|hip)(ModuleLoad|LibraryLoad)Data|^(cu|hip)ModuleLoad(Ex)?$"
     r"|^cuLink(Complete|AddData)|^(Lazy Function Loading|Runtime Triggered Module Loading)$"
@@ -26,6 +26,7 @@ _COMPILING: Final = re.compile(
     r"|triton/(compiler|runtime)/.*: (compile|_?bench|benchmark)$"
     r"|^\$(pjit|pxla)\.py:\d+ (_?resolve_and_lower|_pjit_lower|lower_sharding_computation|compile|from_hlo)$"
     r"|^(lower_sharding_computation|backend_compile(_and_load)?|(\w*PjRt|Tfrt)\w*Client::Compile\w*)$"
+    r"|^tf\.function-graph_building$"
 )
 #: What the runtimes do once for each kernel or module, when it is used for the first time.
 _FIRST_USE: Final = re.compile(r"^(Lazy Function|Runtime Triggered Module) Loading$|^(cu|hip)(Module|Library)Load")

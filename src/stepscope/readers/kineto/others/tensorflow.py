@@ -7,8 +7,10 @@ calls is in `EagerLocalExecute: MatMul`, as are whole graphs, whose names begin 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
+from stepscope.readers.kineto.metadata import recorded_name
 from stepscope.readers.kineto.others.told_in_args import FOUND, find, rename
 from stepscope.store.staging import Staging
 
@@ -25,6 +27,8 @@ _AROUND: Final = re.compile(
     r"^(TFE_\w+|Eager(Execute|LocalExecute: .*|KernelExecute|CopyToDevice)|ValidateInputTypeAndPlacement"
     r"|KernelAndDeviceFunc::Run|ExecutorState::.*|ExecutorDoneCallback|FunctionRun|ThreadpoolListener::\w+)$"
 )
+#: Threads that prepare batches, whose operators are none of the model.
+_LOADS: Final = re.compile(r"^tf_data_")
 #: A step waits in it for its next batch.
 _BATCH: Final = re.compile(r"^IteratorGetNextOp::DoCompute$")
 
@@ -32,7 +36,8 @@ _OPERATORS_SQL: Final = f"""
 UPDATE raw_events SET category = 'op' FROM {FOUND} f, names n, tracks t
 WHERE f.id = raw_events.id AND n.name_id = raw_events.name_id AND t.track = raw_events.track
     AND raw_events.category = 'annotation' AND t.kind = 'host' AND t.process IN (SELECT unnest(?))
-    AND NOT contains(n.name, ':') AND ends_with(f.value, ':' || n.name)
+    AND NOT contains(n.name, ':') AND NOT starts_with(n.name, '__') AND ends_with(f.value, ':' || n.name)
+    AND t.thread NOT IN (SELECT unnest(?))
 """
 _CALLED_SQL: Final = f"""
 SELECT e.id, n.name[{len(_CALLED) + 1}:] AS name FROM raw_events e JOIN names n USING (name_id)
@@ -50,9 +55,16 @@ def tensorflow_kind(name: str) -> str | None:
     return "other" if _AROUND.match(name) else None
 
 
-def add_tensorflow(staging: Staging, hosts: list[str]) -> bool:
-    """Take operators of graphs on these processes for what they are; returns whether there are operators at all."""
+def add_tensorflow(staging: Staging, hosts: list[str], metadata: Iterable[tuple[str, str, str, str]]) -> bool:
+    """Take operators of graphs for what they are; returns whether there are operators at all.
+
+    Args:
+        staging: The staging area.
+        hosts: Processes of the host.
+        metadata: Names of processes and threads, as recorded.
+    """
+    preparing = [tid for kind, _, tid, args in metadata if kind == "thread_name" and _LOADS.match(recorded_name(args))]
     if find(staging, "long_name"):
-        staging.connection.execute(_OPERATORS_SQL, [hosts])
+        staging.connection.execute(_OPERATORS_SQL, [hosts, preparing])
     rename(staging, _CALLED_SQL)
     return staging.one(_HAS_OPERATORS_SQL) == (True,)

@@ -71,7 +71,7 @@ def add_xla_host(staging: Staging, metadata: Sequence[tuple[str, str, str, str]]
     if computes:
         staging.connection.execute(_TOLD_SQL, ["op", hosts])
     # Its operators run on devices, too: of JAX only what ran on the processor is among the host's events.
-    if of_tensorflow and add_tensorflow(staging, hosts):
+    if of_tensorflow and add_tensorflow(staging, hosts, metadata):
         computes |= any(kind == DEVICES and recorded_name(args) == NO_DEVICES for kind, _, _, args in metadata)
     # A device has a lane of its steps, which are the same.
     if staging.one(_HAS_STEPS_SQL) != (True,) and find(staging, "step_num"):
