@@ -119,3 +119,14 @@ def test_what_is_no_message_is_said_to_be_none(data: bytes, error: type[Exceptio
 )
 def test_it_is_known_by_its_first_plane(head: bytes, sure: int) -> None:
     assert XplaneReader().sniff(Path("a"), head) == sure
+
+
+def test_a_stat_that_is_cut_in_an_event_is_counted_and_the_event_kept(tmp_path: Path) -> None:
+    event = message((1, 1), (2, 5_000), (3, 7_000)) + b"\x22\x09\x08\x01"
+    named = message((1, 1), (2, message((1, 1), (2, "one"))))
+    plane = message((2, "/host:CPU"), (3, message((1, 1), (2, "python"), (4, event))), (4, named))
+    (tmp_path / "a").write_bytes(message((1, plane)))
+    trace = check_damaged(message((1, plane)), tmp_path / "a")
+    assert trace is not None
+    assert trace.rows("SELECT name, dur FROM events") == [{"name": "one", "dur": 7}]
+    assert "events-lost" in codes(trace)

@@ -5,32 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 from stepscope.readers.kineto.others.xla_host import DEVICES, NO_DEVICES
+from stepscope.readers.xplane.ends import EventEnds, encoded
 from stepscope.readers.xplane.lines import PlaneLine
-from stepscope.readers.xplane.planes import EventName, Plane
+from stepscope.readers.xplane.planes import Plane
 from stepscope.readers.xplane.space import HOST, OF_HOST, Space
-from stepscope.readers.xplane.wire import BYTES, BrokenError, fields
 
 #: Numbers of processes in the Chrome trace.
 _HOST_PROCESS: Final = 701
 _FIRST_DEVICE: Final = 1
 
-#: Bookkeeping of allocators and queues, which the profiler does not show either.
-_INTERNAL: Final = frozenset({
-    "MemoryAllocation", "MemoryDeallocation", "PrefetchProduce", "PrefetchConsume", "ParallelInterleaveProduce",
-    "ParallelInterleaveConsume", "ParallelInterleaveInitializeInput", "ParallelMapProduce", "ParallelMapConsume",
-    "MapAndBatchProduce", "MapAndBatchConsume", "ParseExampleProduce", "ParseExampleConsume",
-})  # fmt: skip
-#: What an event of a device's lane of steps is called.
-_STEP_NAME: Final = "step_name"
-
 #: Characters of text that are given at a time.
 _BLOCK: Final = 1 << 18
-#: Most combinations of name and stats that are kept as text, and characters of those that are.
-_MOST_KEPT: Final = 1 << 14
-_LONGEST_KEPT: Final = 1 << 11
 
 
 class Chrome:
@@ -67,7 +55,7 @@ class Chrome:
         yield b"]}"
 
     def _plane(self, plane: Plane, process: int) -> Iterator[bytes]:
-        ends = _Ends(plane)
+        ends = EventEnds(plane)
         for start, end in plane.lines:
             line = PlaneLine(plane.data, start, end, plane.losses)
             parts: list[str] = []
@@ -94,45 +82,6 @@ class Chrome:
         self.unnamed |= ends.unnamed
 
 
-class _Ends:
-    """The text of events of a plane behind their times."""
-
-    def __init__(self, plane: Plane) -> None:
-        self._plane = plane
-        self._names = plane.event_names()
-        self._kept: dict[tuple[int, bytes], str] = {}
-        self.unnamed = False
-
-    def of(self, name: int, stats: bytes) -> str:
-        """The text for a name and stats; empty if such events are not shown."""
-        found = self._kept.get((name, stats))
-        if found is None:
-            found = self._text(name, stats)
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
-            if len(found) <= _LONGEST_KEPT:
-                self._kept[name, stats] = found
-        return found
-
-    def _text(self, number: int, stats: bytes) -> str:
-        named = self._names.get(number)
-        if named is None:
-            self.unnamed = True
-            named = EventName(f"event {number}")
-        if (named.long_name or named.name) in _INTERNAL:
-            return ""
-        args = {"long_name": named.long_name} if named.long_name else {}
-        args.update(named.stats)
-        try:
-            for field, kind, start, end in fields(stats, 0, len(stats)):
-                if (field, kind) == (4, BYTES):
-                    args.update(self._plane.stat(stats, start, end))
-        except BrokenError as error:
-            self._plane.losses.add(error)
-        told = f',"args":{_json(args)}' if args else ""
-        return f',"name":{_json(args.get(_STEP_NAME, named.name))}{told}}}'
-
-
 def _us(ns: int) -> str:
     """A time in ns as one in us."""
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
@@ -141,8 +90,4 @@ def _us(ns: int) -> str:
 
 def _named(kind: str, process: int, thread: int | None, name: str) -> str:
     where = {"pid": process} if thread is None else {"pid": process, "tid": thread}
-    return _json({"ph": "M", **where, "name": kind, "args": {"name": name}})
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return encoded({"ph": "M", **where, "name": kind, "args": {"name": name}})

@@ -97,6 +97,11 @@ class Plane:
             }
         return self._stat_names
 
+    @property
+    def said_names(self) -> dict[int, str]:
+        """The same without what is the profiler's own affair."""
+        return {key: name for key, name in self.stat_names.items() if name and name not in _INTERNAL}
+
     def event_names(self) -> dict[int, EventName]:
         """What events are called, by number."""
         return {key: self._event_name(found) for key, found in self._entries(self._events)}
