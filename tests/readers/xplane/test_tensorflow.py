@@ -64,7 +64,7 @@ GPU = PlaneWriter("/device:GPU:0", {"Stream #20(Compute)": [of("gemm", 2_000_000
         (tensorflow_job(), {"processor-alone"}),
         (tensorflow_job(4, b"\x10\x02"), {"no-device"}),
         (tensorflow_job(4, b"\x80"), {"no-device"}),
-        (tensorflow_job() + ERRORS, {"no-device"}),
+        (tensorflow_job() + ERRORS, {"no-device", "profiler-failed"}),
         (tensorflow_job(4, b"\x18\x01", GPU), set()),
         (tensorflow_job(4, b"\x18\x01", PlaneWriter("/device:GPU:0")), {"no-device"}),
     ],
@@ -74,7 +74,7 @@ def test_where_operators_ran_is_told_only_if_a_device_would_have_been_seen(
     data: bytes, codes: set[str], tmp_path: Path
 ) -> None:
     trace = opened(tmp_path, data)
-    lines = "SELECT code FROM health WHERE code IN ('processor-alone', 'no-device', 'not-a-profile')"
+    lines = "SELECT code FROM health WHERE code IN ('processor-alone', 'no-device', 'not-a-profile', 'profiler-failed')"
     assert {row["code"] for row in trace.rows(lines)} == codes
 
 

@@ -62,7 +62,7 @@ class EventEnds:
         return found
 
     def _text(self, number: int, stats: bytes) -> str:
-        begun = self._begun[number] if number in self._begun else self._begin(number)
+        begun = self._begun[number] if number in self._begun else self._prepared(number)
         if begun is None:
             return ""
         name, args = begun
@@ -75,7 +75,7 @@ class EventEnds:
         told = f',"args":{{{",".join([f"{key}:{value}" for key, value in args.items()])}}}' if args else ""
         return f',"name":{args.get(_STEP_NAME, name)}{told}}}'
 
-    def _begin(self, number: int) -> tuple[str, Args] | None:
+    def _prepared(self, number: int) -> tuple[str, Args] | None:
         """The name of such events, and what is said of all of them; None if they are not shown."""
         named = self._names.get(number)
         if named is None:

@@ -12,7 +12,9 @@ NAME: Final = "xplane"
 SOURCE: Final = SourceTraits(
     framework="unknown",
     marking="",
-    marking_elsewhere="",
+    marking_elsewhere=(
+        "put each iteration into jax.profiler.StepTraceAnnotation or tf.profiler.experimental.Trace, with its step_num"
+    ),
     profiler="the XLA profiler",
     # Each host of a job writes one into the folder of the recording's time.
     file_name=r"(?P<worker>.+)\.xplane\.pb(?:\.\w+)?",

@@ -21,6 +21,8 @@ from stepscope.readers.xplane.wire import Data, WireLosses
 from stepscope.store.staging import Staging
 
 _HINT: Final = said("record a few steps with jax.profiler.trace or tf.profiler.experimental.start")
+#: Most messages of the profiler that are shown.
+_SHOWN: Final = 3
 #: Bytes of a Chrome trace that are framed at a time.
 _BLOCK_BYTES: Final = 1 << 20
 
@@ -37,6 +39,8 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
             hint=_HINT,
         )  # fmt: skip
     _observe(staging, losses, chrome.unnamed)
+    _observe_messages(staging, "profiler-failed", "warning", space.errors)
+    _observe_messages(staging, "profiler-warned", "info", space.warnings)
     return replace(recording, reader=NAME)
 
 
@@ -64,4 +68,14 @@ def _observe(staging: Staging, losses: WireLosses, unnamed: bool) -> None:
     staging.observe(
         "names-lost", "warning", int(unnamed), "names of events are missing: they stand behind the events",
         "those are called by the numbers of their names, and what they did is unknown",
+    )  # fmt: skip
+
+
+def _observe_messages(staging: Staging, code: str, severity: str, messages: list[str]) -> None:
+    different = list(dict.fromkeys(" ".join(message.split())[:300] for message in messages))
+    more = said("; and {different} more", different=len(different) - _SHOWN) if len(different) > _SHOWN else ""
+    staging.observe(
+        code, severity, len(messages),
+        said("messages of the profiler: {different}{more}", different="; ".join(different[:_SHOWN]), more=more),
+        "something that was asked for may be missing from the recording",
     )  # fmt: skip

@@ -26,26 +26,28 @@ class Space:
     Attributes:
         planes: All planes.
         hosts: Names of the hosts.
-        failed: Whether the profiler says that it could not record all.
+        errors: What the profiler says that it could not record.
+        warnings: What else it says.
         cut: Whether the recording ends in the middle.
     """
 
     planes: list[Plane] = field(default_factory=list)
     hosts: list[str] = field(default_factory=list)
-    failed: bool = False
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     cut: bool = False
 
     @classmethod
     def of(cls, data: Data, losses: WireLosses) -> Space:
         """The recording in some data, as far as it can be read."""
         space = cls()
+        texts = {2: space.errors, 3: space.warnings, 4: space.hosts}
         try:
             for number, kind, start, end in fields(data, 0, len(data), may_be_cut=1):
                 if (number, kind) == (1, BYTES):
                     space.planes.append(Plane.of(data, start, end, losses))
-                elif (number, kind) == (4, BYTES):
-                    space.hosts.append(text(data, start, end))
-                space.failed |= number == 2
+                elif number in texts and kind == BYTES:
+                    texts[number].append(text(data, start, end))
         except BrokenError as error:
             losses.add(error, last=True)
         space.cut = losses.cut
@@ -78,4 +80,4 @@ class Space:
             return False
         asked = settings.get((_DEVICE_TRACER, VARINT), 0) > 0
         there = any(plane.name.startswith(_DEVICES) for plane in self.planes)
-        return asked and not (there or self.failed or self.cut)
+        return asked and not (there or self.errors or self.cut)
