@@ -1,7 +1,7 @@
 """Files that hold a recording which another one holds better, by the names that its profiler gives them.
 
-The profiler of JAX writes `HOST.xplane.pb`, the same as a Chrome trace of at most a million events beside it,
-`HOST.trace.json.gz`, and that once more for Perfetto.
+The profiler of JAX writes `HOST.xplane.pb`, the same as a Chrome trace beside it, `HOST.trace.json.gz`, which leaves
+out some of millions of events, and that once more for Perfetto.
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ from stepscope.readers.content import ReadInto
 
 #: Most text before the events, kept for its metadata.
 HEADER_LIMIT: Final = 64 << 20
+#: Bytes behind the last event, as a rule, and an empty object there.
+_END: Final = 64
+_EMPTY: Final = re.compile(rb",\s*\{\s*\}\s*\]\s*\}?\s*$")
 _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 
 
@@ -31,6 +34,12 @@ class Part(NamedTuple):
     size: int
     closed: bool
     ended: bool
+
+    @property
+    def ends_empty(self) -> bool:
+        """Whether the list ends with an empty object, as some profilers write it to need no thought about commas."""
+        end = bytes(self.scanner.room(self.size)[max(0, self.size - _END) : self.size]) if self.ended else b""
+        return _EMPTY.search(end) is not None
 
 
 class EventList:

@@ -129,7 +129,8 @@ class EventRows:
 
     def _sound(self, part: Part, position: int, rows: Rows) -> Iterator[Rows]:
         """A batch, or what is made of it if something in it is broken or too long."""
-        self.others += 0 if self.mender.waiting else rows.others
+        empty = rows.stop == part.size and part.ends_empty
+        self.others += 0 if self.mender.waiting else max(0, rows.others - empty)
         too_long = self._too_long(part, rows)
         if not (rows.broken.any() or too_long or self.mender.waiting):
             if rows.start.size:
