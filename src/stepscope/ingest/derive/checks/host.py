@@ -38,7 +38,7 @@ WITH late AS (
         AND e.ts - t.start > $share * (t.stop - t.start) AND e.dur > $share * (t.stop - t.start)
 )
 SELECT count(*) FROM late LEFT JOIN (
-    SELECT track, min(ts) AS stopping FROM late WHERE regexp_matches(name, 'profiler\\.py\\(') GROUP BY track
+    SELECT track, min(ts) AS stopping FROM late WHERE regexp_matches(name, 'profiler\\.py[(:]') GROUP BY track
 ) USING (track)
 WHERE stopping IS NULL OR ts < stopping
 """

@@ -23,9 +23,6 @@ NO_DEVICES: Final = "none"
 _KNOWN: Final = re.compile(
     r"^(\$\S+:\d+ |PjitFunction\(|PjRt|CommonPjRt|Pj[Rr]t\w*Client|TfrtCpu|Xla\w+|ThunkExecutor)"
 )
-#: The profiler itself, which is no part of the program, and the frame around it, which tells nothing more.
-_PROFILER: Final = re.compile(r"^\$profiler\.py:\d+ (start|stop)_trace$")
-_AROUND: Final = re.compile(r"^\$profiler\.py:\d+ trace$")
 
 _NAMES_SQL: Final = """
 SELECT DISTINCT n.name_id, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t USING (track)
@@ -81,8 +78,4 @@ def add_xla_host(staging: Staging, metadata: Sequence[tuple[str, str, str, str]]
 
 
 def _kind(name: str) -> str:
-    if _PROFILER.match(name):
-        return "overhead"
-    if _AROUND.match(name):
-        return "other"
     return "python" if name.startswith("$") else "annotation"
