@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from stepscope.ingest.copies import copies
 from stepscope.ingest.refused import Skipped, is_report, nothing_in, of_gone, skipped
 from stepscope.ingest.written import Written, is_export, written
 from stepscope.language import said
@@ -23,6 +22,7 @@ from stepscope.readers.machine.reader import MachineReader
 from stepscope.readers.memsnapshot.reader import MemorySnapshotReader
 from stepscope.readers.nsight.reader import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source
+from stepscope.readers.xplane.copies import copies
 from stepscope.readers.xplane.reader import XplaneReader
 
 #: In order of precedence among equally sure readers.
