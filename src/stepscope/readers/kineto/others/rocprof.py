@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from stepscope.readers.kineto.metadata import recorded_name
+from stepscope.readers.kineto.others.queues import KERNELS_SQL
 from stepscope.readers.kineto.vocabulary import event_kind
 from stepscope.store.staging import Staging
 
@@ -30,11 +31,6 @@ UPDATE raw_events SET category = CASE
     ELSE 'kernel' END
 FROM names n WHERE n.name_id = raw_events.name_id AND raw_events.category = 'other'
     AND raw_events.track IN (SELECT unnest(?))
-"""
-_KERNELS_SQL: Final = """
-INSERT INTO raw_kernels (event, kind)
-SELECT id, CASE category WHEN 'copy' THEN 'copy' WHEN 'set' THEN 'set' WHEN 'collective' THEN 'comm' END
-FROM raw_events WHERE track IN (SELECT unnest(?)) AND category IN ('copy', 'set', 'collective', 'kernel') ORDER BY id
 """
 _NAMES_SQL: Final = """
 SELECT DISTINCT n.name_id, n.name FROM raw_events e JOIN names n USING (name_id) WHERE e.track IN (SELECT unnest(?))
@@ -92,7 +88,7 @@ def add_rocprof(staging: Staging, metadata: Iterable[tuple[str, str, str, str]])
             connection.execute(_QUEUE_SQL, [device, stream, f"device {device} stream {stream}", track])
             queues.append((track, pid, thread))
     on_device = [track for track, _, _ in queues]
-    for statement in (_WORK_SQL, _KERNELS_SQL):
+    for statement in (_WORK_SQL, KERNELS_SQL):
         connection.execute(statement, [on_device])
     calls = [track for track, pid, _ in tracks if words.get(pid, "").endswith(" API")]
     names = connection.execute(_NAMES_SQL, [calls]).fetchall()

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from stepscope.readers.kineto.metadata import recorded_name
+from stepscope.readers.kineto.others.queues import KERNELS_SQL
 from stepscope.store.staging import Staging
 
 _DEVICE: Final = re.compile(r"^/device:[A-Z]+:(\d+)")
@@ -35,11 +36,6 @@ UPDATE raw_events SET category = CASE
     ELSE 'kernel' END
 FROM names n WHERE n.name_id = raw_events.name_id AND raw_events.category = 'other'
     AND raw_events.track IN (SELECT unnest(?))
-"""
-_KERNELS_SQL: Final = """
-INSERT INTO raw_kernels (event, kind)
-SELECT id, CASE category WHEN 'copy' THEN 'copy' WHEN 'set' THEN 'set' WHEN 'collective' THEN 'comm' END
-FROM raw_events WHERE track IN (SELECT unnest(?)) AND category IN ('copy', 'set', 'collective', 'kernel') ORDER BY id
 """
 _AROUND_SQL: Final = """
 UPDATE raw_events SET category = ? FROM tracks t
@@ -76,5 +72,5 @@ def add_xla(staging: Staging, metadata: Iterable[tuple[str, str, str, str]]) -> 
             staging.connection.execute(_AROUND_SQL, [_AROUND[name], pid, tid])
     if queues:
         staging.connection.execute(_WORK_SQL, [queues])
-        staging.connection.execute(_KERNELS_SQL, [queues])
+        staging.connection.execute(KERNELS_SQL, [queues])
     return bool(queues)
