@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.readers.kineto.others.told_in_args import FOUND, find, rename
+from stepscope.readers.kineto.others.told_in_args import find, rename, told
 from stepscope.store.staging import Staging
 
 #: It records this around each run, below `model_run`; torch.profiler names what it adds otherwise.
@@ -12,11 +12,12 @@ _RUNS_SQL: Final = "SELECT count(*) > 0 FROM names WHERE name = 'SequentialExecu
 #: A node's own name comes second: graphs have many nodes of one operator, and nodes need not have a name.
 _NAMES_SQL: Final = f"""
 SELECT e.id, coalesce(nullif(trim(concat(f.value, ' ', replace(n.name, '_kernel_time', ''))), ''), n.name) AS name
-FROM raw_events e JOIN names n USING (name_id) LEFT JOIN {FOUND} f USING (id)
+FROM raw_events e JOIN names n USING (name_id) LEFT JOIN {told("op_name")} f USING (id)
 WHERE e.category = 'op' AND ends_with(n.name, '_kernel_time')
 """
 _PROVIDERS_SQL: Final = f"""
-SELECT DISTINCT f.value FROM {FOUND} f JOIN raw_events e USING (id) WHERE e.category = 'op' AND f.value <> '' ORDER BY 1
+SELECT DISTINCT f.value FROM {told("provider")} f JOIN raw_events e USING (id)
+WHERE e.category = 'op' AND f.value <> '' ORDER BY 1
 """
 _PROCESSOR: Final = "CPUExecutionProvider"
 
@@ -32,9 +33,9 @@ def add_onnxruntime(staging: Staging) -> str:
     Returns:
         Where they ran: `cpu`, or what provides the device; empty if that is not recorded.
     """
-    find(staging, "op_name")
+    found = find(staging, "op_name", "provider")
     rename(staging, _NAMES_SQL)
-    if not find(staging, "provider"):
+    if "provider" not in found:
         return ""
     providers = [provider for (provider,) in staging.connection.execute(_PROVIDERS_SQL).fetchall()]
     devices = [provider for provider in providers if provider != _PROCESSOR]

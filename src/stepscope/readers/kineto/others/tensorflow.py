@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from stepscope.readers.kineto.metadata import recorded_name
-from stepscope.readers.kineto.others.told_in_args import FOUND, find, rename
+from stepscope.readers.kineto.others.told_in_args import rename, told
 from stepscope.store.staging import Staging
 
 #: What only TensorFlow's runtime records.
@@ -33,7 +33,7 @@ _LOADS: Final = re.compile(r"^tf_data_")
 _BATCH: Final = re.compile(r"^IteratorGetNextOp::DoCompute$")
 
 _OPERATORS_SQL: Final = f"""
-UPDATE raw_events SET category = 'op' FROM {FOUND} f, names n, tracks t
+UPDATE raw_events SET category = 'op' FROM {told("long_name")} f, names n, tracks t
 WHERE f.id = raw_events.id AND n.name_id = raw_events.name_id AND t.track = raw_events.track
     AND raw_events.category = 'annotation' AND t.kind = 'host' AND t.process IN (SELECT unnest(?))
     AND NOT contains(n.name, ':') AND NOT starts_with(n.name, '__') AND ends_with(f.value, ':' || n.name)
@@ -56,7 +56,7 @@ def tensorflow_kind(name: str) -> str | None:
 
 
 def add_tensorflow(staging: Staging, hosts: list[str], metadata: Iterable[tuple[str, str, str, str]]) -> bool:
-    """Take operators of graphs for what they are; returns whether there are operators at all.
+    """Take operators of graphs for what they are, by arguments found before; returns whether there are any operators.
 
     Args:
         staging: The staging area.
@@ -64,7 +64,6 @@ def add_tensorflow(staging: Staging, hosts: list[str], metadata: Iterable[tuple[
         metadata: Names of processes and threads, as recorded.
     """
     preparing = [tid for kind, _, tid, args in metadata if kind == "thread_name" and _LOADS.match(recorded_name(args))]
-    if find(staging, "long_name"):
-        staging.connection.execute(_OPERATORS_SQL, [hosts, preparing])
+    staging.connection.execute(_OPERATORS_SQL, [hosts, preparing])
     rename(staging, _CALLED_SQL)
     return staging.one(_HAS_OPERATORS_SQL) == (True,)

@@ -7,34 +7,38 @@ from typing import Final
 
 from stepscope.store.staging import Staging
 
-#: Name of the relation that `find` makes.
-FOUND: Final = "kineto_told"
-_FIND_SQL: Final = f"""
-CREATE OR REPLACE TEMP TABLE {FOUND} AS
-SELECT a.id, regexp_extract(a.args, $pattern, 1) AS value
-FROM read_parquet($files) a SEMI JOIN raw_events e ON e.id = a.id WHERE contains(a.args, $quoted)
+_EMPTY_SQL: Final = "CREATE OR REPLACE TEMP TABLE kineto_told (id BIGINT, key VARCHAR, value VARCHAR)"
+_FIND_SQL: Final = """
+INSERT INTO kineto_told
+SELECT id, key, regexp_extract(args, pattern, 1) FROM (
+    SELECT a.id, a.args, unnest($keys) AS key, unnest($quoted) AS quoted, unnest($patterns) AS pattern
+    FROM read_parquet($files) a SEMI JOIN raw_events e ON e.id = a.id
+) WHERE contains(args, quoted)
 """
 _RENAME_SQL: Final = """
 UPDATE raw_events SET name_id = n.name_id FROM ({renamed}) r JOIN names n USING (name) WHERE raw_events.id = r.id
 """
 
 
-def find(staging: Staging, key: str) -> int:
-    """Make the relation `FOUND (id, value)` of the events with such an argument, text or number.
+def find(staging: Staging, *keys: str) -> frozenset[str]:
+    """Look for events with such arguments, texts or numbers, in one pass over all arguments; `told` has them.
 
     Returns:
-        How many there are.
+        The keys that any event has.
     """
+    staging.connection.execute(_EMPTY_SQL)
     files = sorted(map(str, staging.folder.glob("args-*.parquet")))
-    if not files:
-        staging.connection.execute(f"CREATE OR REPLACE TEMP TABLE {FOUND} (id BIGINT, value VARCHAR)")
-        return 0
-    quoted = f'"{key}"'
-    pattern = re.escape(quoted) + r'\s*:\s*"?((?:[^"\\,}\]]|\\.)*)'
-    parameters = {"pattern": pattern, "quoted": quoted, "files": files}
-    staging.connection.execute(_FIND_SQL, parameters)
-    [number] = staging.one(f"SELECT count(*) FROM {FOUND}")
-    return int(number or 0)
+    if files:
+        quoted = [f'"{key}"' for key in keys]
+        patterns = [re.escape(one) + r'\s*:\s*"?((?:[^"\\,}\]]|\\.)*)' for one in quoted]
+        parameters = {"keys": list(keys), "quoted": quoted, "patterns": patterns, "files": files}
+        staging.connection.execute(_FIND_SQL, parameters)
+    return frozenset(key for (key,) in staging.connection.execute("SELECT DISTINCT key FROM kineto_told").fetchall())
+
+
+def told(key: str) -> str:
+    """A query of (id, value), of the events in which `find` has found an argument."""
+    return f"(SELECT id, value FROM kineto_told WHERE key = '{key}')"
 
 
 def rename(staging: Staging, renamed: str) -> None:

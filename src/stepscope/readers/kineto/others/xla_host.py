@@ -12,7 +12,7 @@ from typing import Final
 
 from stepscope.readers.kineto.metadata import recorded_name
 from stepscope.readers.kineto.others.tensorflow import OF_TENSORFLOW, add_tensorflow, tensorflow_kind
-from stepscope.readers.kineto.others.told_in_args import FOUND, find, rename
+from stepscope.readers.kineto.others.told_in_args import find, rename, told
 from stepscope.store.staging import Staging
 
 _PROCESS: Final = re.compile(r"^/host:CPU")
@@ -34,14 +34,15 @@ FROM (SELECT unnest(?) AS name_id, unnest(?)::category AS category) k, tracks t
 WHERE k.name_id = raw_events.name_id AND t.track = raw_events.track AND raw_events.category = 'other'
     AND t.kind = 'host' AND t.process IN (SELECT unnest(?))
 """
-_TOLD_SQL: Final = f"""
-UPDATE raw_events SET category = ? FROM {FOUND} f, tracks t
+_TOLD_SQL: Final = """
+UPDATE raw_events SET category = ? FROM {told} f, tracks t
 WHERE f.id = raw_events.id AND t.track = raw_events.track AND raw_events.category = 'annotation' AND t.kind = 'host'
     AND t.process IN (SELECT unnest(?))
 """
 #: Without their numbers all steps of a loop would have one name.
 _NUMBERED_SQL: Final = f"""
-SELECT e.id, n.name || ' #' || f.value AS name FROM {FOUND} f JOIN raw_events e USING (id) JOIN names n USING (name_id)
+SELECT e.id, n.name || ' #' || f.value AS name
+FROM {told("step_num")} f JOIN raw_events e USING (id) JOIN names n USING (name_id)
 WHERE e.category = 'step' AND regexp_full_match(f.value, '[0-9]+')
 """
 _HAS_WORK_SQL: Final = "SELECT count(*) FROM raw_kernels"
@@ -64,15 +65,15 @@ def add_xla_host(staging: Staging, metadata: Sequence[tuple[str, str, str, str]]
         return None
     kinds = [(of_tensorflow and tensorflow_kind(name)) or _kind(name) for _, name in names]
     staging.connection.execute(_CATEGORIES_SQL, [[number for number, _ in names], kinds, hosts])
-    computes = find(staging, "hlo_op") > 0
-    if computes:
-        staging.connection.execute(_TOLD_SQL, ["op", hosts])
+    found = find(staging, "hlo_op", "long_name", "step_num")
+    if computes := "hlo_op" in found:
+        staging.connection.execute(_TOLD_SQL.format(told=told("hlo_op")), ["op", hosts])
     # Its operators run on devices, too: of JAX only what ran on the processor is among the host's events.
     if of_tensorflow and add_tensorflow(staging, hosts, metadata):
         computes |= any(kind == DEVICES and recorded_name(args) == NO_DEVICES for kind, _, _, args in metadata)
     # A device has a lane of its steps, which are the same.
-    if staging.one(_HAS_STEPS_SQL) != (True,) and find(staging, "step_num"):
-        staging.connection.execute(_TOLD_SQL, ["step", hosts])
+    if staging.one(_HAS_STEPS_SQL) != (True,) and "step_num" in found:
+        staging.connection.execute(_TOLD_SQL.format(told=told("step_num")), ["step", hosts])
         rename(staging, _NUMBERED_SQL)
     return "cpu" if computes and not staging.one(_HAS_WORK_SQL)[0] else ""
 
