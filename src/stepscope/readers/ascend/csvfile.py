@@ -19,6 +19,7 @@ BLANKS: Final = " \t\r\n"
 ABSENT: Final = ("", "N/A", "NA", "None", "null", "nan")
 #: What a number is multiplied by when it is read, by the unit in its column's name.
 FACTORS: Final = {"(us)": 1000, "(ms)": 10**6, "(KB)": 1 << 10, "(MB)": 1 << 20}
+_BYTES: Final = {"MB": 1 << 20, "KB": 1 << 10}
 #: Columns that one query looks at: DuckDB needs some MB for each expression over a column.
 COLUMNS_AT_A_TIME: Final = 64
 #: Columns that hold numbers in every version.
@@ -76,9 +77,13 @@ class CsvTable:
         """SQL for a time in µs as integer ns, converted digit by digit."""
         return f"try_cast(try_cast({self._asked(spellings)} AS DECIMAL(28, 3)) * 1000 AS BIGINT)"
 
-    def scaled(self, factor: int, *spellings: str) -> str:
-        """SQL for a size in units of `factor` bytes as integer bytes."""
-        return f"try_cast(round({self.number(*spellings)} * {factor}) AS BIGINT)"
+    def size(self, title: str) -> tuple[str, str]:
+        """The name and SQL for integer bytes of the column called `title` and its unit, KB or MB."""
+        name, factor = next(
+            ((f"{title}({unit})", factor) for unit, factor in _BYTES.items() if f"{title}({unit})" in self.columns),
+            (title, 1),
+        )
+        return name, f"try_cast(round({self.number(name)} * {factor}) AS BIGINT)"
 
     def has(self, column: str) -> bool:
         """Whether the file has the column."""

@@ -8,8 +8,6 @@ from stepscope.readers.ascend.csvfile import CsvTable
 from stepscope.readers.ascend.tables.series import add_series
 from stepscope.store.staging import Staging
 
-_KIB: Final = 1 << 10
-_MIB: Final = 1 << 20
 #: Blocks of the graph engine, whose totals are its own and not those of the framework's allocator.
 OTHER_ALLOCATOR: Final = "cann::"
 
@@ -30,40 +28,43 @@ FROM (
 ) m ORDER BY m.ts, m.row
 """
 
-#: Totals of the framework's allocator, recorded at each allocation and free of a block.
+#: Totals of the framework's allocator (PTA of PyTorch's), recorded at each allocation and free of a block.
 _TOTALS: Final = """
 INSERT INTO raw_memory BY NAME
-SELECT ts, d.device, try_cast(max(value) FILTER (WHERE name = 'PTA allocated') AS BIGINT) AS allocated,
-    try_cast(max(value) FILTER (WHERE name = 'PTA reserved') AS BIGINT) AS reserved
+SELECT ts, d.device, try_cast(max(value) FILTER (WHERE name LIKE '% allocated') AS BIGINT) AS allocated,
+    try_cast(max(value) FILTER (WHERE name LIKE '% reserved') AS BIGINT) AS reserved
 FROM ascend_counters,
     (SELECT coalesce((SELECT min(device) FROM ascend_blocks), (SELECT min(device) FROM ascend_device)) AS device) d
-WHERE unit = 'memory' AND name IN ('PTA allocated', 'PTA reserved') GROUP BY 1, 2 ORDER BY 1
+WHERE unit = 'memory' AND regexp_matches(name, '^(PTA|MindSpore) (allocated|reserved)$') GROUP BY 1, 2 ORDER BY 1
 """
 
 
 def read_operator_memory(staging: Staging, table: CsvTable) -> None:
     """Read the blocks of `operator_memory.csv`.
 
-    Blocks allocated before the recording and freed in it have a negative size and no time of allocation.
+    Blocks allocated before the recording and freed in it have a negative size and no time of allocation. `msprof`
+    writes how long a block was kept, in place of when it was given back.
     """
     own = f"coalesce({table.text('Name')}, '') NOT LIKE '{OTHER_ALLOCATOR}%'"
     totals = ", ".join(
-        f"CASE WHEN {own} THEN {table.scaled(_MIB, f'{when} Total {what}(MB)')} END"
+        f"CASE WHEN {own} THEN {table.size(f'{when} Total {what}')[1]} END"
         for when in ("Allocation", "Release")
         for what in ("Allocated", "Reserved")
     )
+    taken, given_back = table.nanoseconds("Allocation Time(us)"), table.nanoseconds("Release Time(us)")
+    if not table.has("Release Time(us)"):
+        given_back = f"try({taken} + {table.nanoseconds('Duration(us)')})"
     staging.connection.execute(
         f"INSERT INTO ascend_blocks SELECT row, {table.text('Name')}, {_device(table)}, "
-        f"abs({table.scaled(_KIB, 'Size(KB)')}), {table.nanoseconds('Allocation Time(us)')}, "
-        f"{table.nanoseconds('Release Time(us)')}, {totals} FROM {table.name}"
+        f"abs({table.size('Size')[1]}), {taken}, {given_back}, {totals} FROM {table.name}"
     )
 
 
 def read_components(staging: Staging, table: CsvTable) -> None:
     """Read totals of `memory_record.csv` as counters in bytes: one series per component and kind of total."""
-    titles = [f"Total {kind}(MB)" for kind in ("Allocated", "Reserved", "Active")]
-    totals = ", ".join(table.scaled(_MIB, title) for title in titles)
-    empty = ", ".join(f"{table.text(title)} IS NULL" for title in titles)
+    sizes = [table.size(f"Total {kind}") for kind in ("Allocated", "Reserved", "Active")]
+    totals = ", ".join(bytes_ for _, bytes_ in sizes)
+    empty = ", ".join(f"{table.text(title)} IS NULL" for title, _ in sizes)
     samples = (
         f"SELECT row, {table.nanoseconds('Timestamp(us)')} AS ts, {table.text('Component')} || ' ' || "
         f"unnest(['allocated', 'reserved', 'active']) AS name, unnest([{totals}]) AS value, "
@@ -73,12 +74,16 @@ def read_components(staging: Staging, table: CsvTable) -> None:
 
 
 def read_modules(staging: Staging, table: CsvTable) -> None:
-    """Read the memory of each CANN module (`npu_module_mem.csv`) as counters in bytes."""
-    title = "Total Reserved(MB)"
+    """Read the memory of each CANN module (`npu_module_mem.csv`) as counters in bytes.
+
+    Below 0 is what a module gave back that it had taken before the recording: how much it held is not known.
+    """
+    title, reserved = table.size("Total Reserved")
     samples = (
         f"SELECT row, {table.nanoseconds('Timestamp(us)')} AS ts, "
         f"'module ' || {table.text('Component')} || ' reserved' AS name, "
-        f"{table.scaled(_MIB, title)} AS value, {table.text(title)} IS NULL AS is_empty FROM {table.name}"
+        f"{reserved} AS value, {table.text(title)} IS NULL AS is_empty FROM {table.name} "
+        f"WHERE coalesce({reserved}, 0) >= 0"
     )
     add_series(staging, table, "module memory", samples)
 
