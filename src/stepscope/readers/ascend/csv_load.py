@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,26 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
              most_columns=MOST_COLUMNS), "the columns after those are not read",
     )  # fmt: skip
     return CsvTable(name, columns[:MOST_COLUMNS], rows)
+
+
+def load_slices(staging: Staging, paths: Sequence[Path], name: str) -> CsvTable | None:
+    """Load the slices of a file as one table `name`, their rows numbered on; None if none can be read."""
+    whole: CsvTable | None = None
+    for path in paths:
+        table = load(staging, path, name if whole is None else f"{name}_slice")
+        if whole is None or table is None:
+            whole = whole or table
+            continue
+        known = {column.lower() for column in whole.columns}
+        for column in (column for column in table.columns if column.lower() not in known):
+            staging.connection.execute(f"ALTER TABLE {name} ADD COLUMN {quoted_name(column)} VARCHAR")
+        staging.connection.execute(
+            f"INSERT INTO {name} BY NAME SELECT * REPLACE (row + {whole.rows} AS row) FROM {table.name}"
+        )
+        staging.connection.execute(f"DROP TABLE {table.name}")
+        columns = tuple(dict.fromkeys((*whole.columns, *table.columns)))
+        whole = CsvTable(name, columns, whole.rows + table.rows)
+    return whole
 
 
 def _ends_early(path: Path) -> bool:

@@ -11,7 +11,17 @@ from typing import Any, Final
 
 from stepscope.language import said
 from stepscope.model.sizes import SIZES
-from stepscope.readers.ascend.kinds import SAMPLES, SUMMARIES, TABLES, kind_of_name, summary_kind, table_kind
+from stepscope.readers.ascend.kinds import (
+    SAMPLES,
+    SUMMARIES,
+    TABLES,
+    Named,
+    kind_of_name,
+    named,
+    newest,
+    summary_kind,
+    table_kind,
+)
 from stepscope.readers.protocol import Source
 
 SQLITE: Final = b"SQLite format 3\0"
@@ -32,7 +42,8 @@ class Result:
     """The files of one rank.
 
     Attributes:
-        trace: `trace_view.json`, packed or not, if there is one.
+        trace: `trace_view.json`, packed or not, if there is one, or the first of its slices.
+        slices: Further slices of the trace.
         database: `ascend_pytorch_profiler*.db`.
         analysis: `analysis.db`.
         tables: CSV files by kind, the slices of a long one in their order.
@@ -42,11 +53,12 @@ class Result:
         rank: Rank from names and contents of these files; None if unknown.
         unreadable: Small files that could not be read as JSON.
         emptied: Files of known names with 0 bytes.
-        unread: Further slices of a trace, which are not read.
+        older: Files of earlier exports of the same data.
         unknown: Tables of kinds that are not known.
     """
 
     trace: Source | None = None
+    slices: tuple[Source, ...] = ()
     database: Path | None = None
     analysis: Path | None = None
     tables: dict[str, tuple[Path, ...]] = field(default_factory=dict)
@@ -56,7 +68,7 @@ class Result:
     rank: int | None = None
     unreadable: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
+    older: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -103,13 +115,15 @@ def find(folder: Path) -> Result:
     info_file = next((p for p in beside if _INFO.fullmatch(p.name)), None)
     info = _json(info_file, unreadable)
     database = databases[0] if databases else None
-    kinds: dict[str, list[Path]] = {}
+    found: dict[str, list[tuple[Named, Path]]] = {}
     for path in inside:
-        if (kind := kind_of_name(path.name)) and _file(path):
-            kinds.setdefault(kind, []).append(path)
-    traces = kinds.get("trace_view", [])
+        if (one := named(path.name)) and _file(path):
+            found.setdefault(one.kind, []).append((one, path))
+    kinds = {kind: newest(files) for kind, files in found.items()}
+    traces = [Source(path) for path in kinds.get("trace_view", ())]
     return Result(
-        trace=Source(traces[0]) if traces else None,
+        trace=traces[0] if traces else None,
+        slices=tuple(traces[1:]),
         database=database,
         analysis=next(filter(None, (_file(output / name) for name in _ANALYSIS)), None),
         tables={kind: tuple(kinds[kind]) for kind in (*TABLES, *SAMPLES) if kind in kinds},
@@ -119,7 +133,7 @@ def find(folder: Path) -> Result:
         rank=_rank(info_file, info, database),
         unreadable=tuple(unreadable),
         emptied=tuple(path.name for path in dict.fromkeys((*inside, *beside)) if _is_emptied(path)),
-        unread=tuple(path.name for path in traces[1:]),
+        older=tuple(path.name for kind, files in found.items() for _, path in files if path not in kinds[kind]),
         unknown=tuple(path.name for path in inside if output.name in OUTPUTS and _is_unknown(path)),
     )
 

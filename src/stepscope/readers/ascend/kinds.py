@@ -1,14 +1,16 @@
 """Recognise the kind of a profiler's file, by the header of a table, the first words of a summary, or its name.
 
 `torch_npu` and MindSpore name a table by its kind (`step_trace_time.csv`), `msprof` by its kind and a time
-(`op_summary_20240101120000.csv`), in slices if it is long (`op_summary_slice_0_20240101120000.csv`). A file given by
-itself may have any name.
+(`op_summary_20240101120000.csv`), in slices if it is long (`op_summary_slice_0_20240101120000.csv`), and older versions
+by device, model and iteration (`op_summary_0_1_1.csv`). A file given by itself may have any name.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
 
 #: By kind of table: columns in its header, each at the start of a cell.
 _COLUMNS: Final = {
@@ -42,18 +44,60 @@ SUMMARIES: Final = tuple(_WORDS)
 _NAMES: Final = {kind: (kind, *_OTHERWISE.get(kind, ())) for kind in (*TABLES, *SAMPLES, *SUMMARIES, "trace_view")} | {
     "trace_view": ("trace_view", "msprof")
 }
-_NAME: Final = re.compile(r"(?P<stem>[a-z]+[a-z2_]*?)(?P<slice>_slice_\d+)?(?:_\d{8,})?\.(?:csv|json(?P<packed>\.gz)?)")
+_NAME: Final = re.compile(
+    r"(?P<stem>[a-z]+[a-z2_]*?)(?P<of>(?:_\d{1,7}){0,3})(?:_slice_(?P<slice>\d{1,6}))?(?P<time>_\d{8,})?\."
+    r"(?:csv|json(?P<packed>\.gz)?)"
+)
 _FIRST_LINE: Final = 1 << 14
+
+
+class Named(NamedTuple):
+    """What the name of a file tells.
+
+    Attributes:
+        kind: What it holds.
+        of: Device, model and iteration, as far as the name has them.
+        part: Which slice; slices after the first one may lie beside one that is not called so.
+        time: Of the export; empty if the name has none.
+    """
+
+    kind: str
+    of: tuple[int, ...]
+    part: int
+    time: str
+
+
+def named(name: str) -> Named | None:
+    """What `op_summary_slice_1_20240101120000.csv` tells; None for names of other programs."""
+    match = _NAME.fullmatch(name)
+    kind = next((kind for kind, names in _NAMES.items() if match["stem"] in names), None) if match else None
+    # Traces are read through what unpacks them, small files are not.
+    if match is None or kind is None or (match["packed"] and kind != "trace_view"):
+        return None
+    of = tuple(map(int, match["of"].split("_")[1:]))
+    return Named(kind, of, int(match["slice"] or 0), (match["time"] or "").removeprefix("_"))
 
 
 def kind_of_name(name: str) -> str | None:
     """`kernel_details` of `op_summary_slice_0_20240101.csv`, `trace_view` of `trace_view.json.gz`; None for others."""
-    match = _NAME.fullmatch(name)
-    if match is None:
-        return None
-    kind = next((kind for kind, names in _NAMES.items() if match["stem"] in names), None)
-    # Traces are read through what unpacks them, small files are not.
-    return None if match["packed"] and kind != "trace_view" else kind
+    found = named(name)
+    return found.kind if found else None
+
+
+def newest(files: Sequence[tuple[Named, Path]]) -> list[Path]:
+    """Of the files of one kind the slices of the last export, in order: the same data may be exported again.
+
+    A file without a time is the framework's own, and goes before those of `msprof`.
+    """
+    starts: dict[tuple[int, ...], tuple[bool, str]] = {}
+    chosen: dict[tuple[tuple[int, ...], int], tuple[tuple[bool, str], Path]] = {}
+    for one, path in sorted(files, key=lambda file: (file[0].of, file[0].part)):
+        made = (not one.time, one.time)
+        first = starts.get(one.of, made) if one.part else max(made, starts.get(one.of, made))
+        starts[one.of] = first
+        if made >= first and made >= chosen.get((one.of, one.part), (made, path))[0]:
+            chosen[one.of, one.part] = (made, path)
+    return [path for _, path in chosen.values()]
 
 
 def table_kind(head: bytes) -> str | None:

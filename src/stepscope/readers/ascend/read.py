@@ -150,11 +150,10 @@ def _observe_files(staging: Staging, result: files.Result) -> None:
         staging.observe(
             "file-unreadable", "warning", 1, said("{name} is no JSON", name=name), "its contents are missing"
         )
-    for name in result.unread:
-        staging.observe(
-            "slices-unread", "warning", 1, said("{name} is a further slice of the trace", name=name),
-            "its events are missing; export the trace in one file",
-        )  # fmt: skip
+    staging.observe(
+        "exports-older", "info", len(result.older),
+        said("files are of earlier exports: {older}", older=", ".join(result.older[:5])), "the last export is read",
+    )  # fmt: skip
     staging.observe(
         "files-unknown", "info", len(result.unknown),
         said("tables of unknown kinds: {unknown}", unknown=', '.join(result.unknown[:5])),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from stepscope.readers.ascend import memory, summaries
-from stepscope.readers.ascend.csv_load import load
+from stepscope.readers.ascend.csv_load import load_slices
 from stepscope.readers.ascend.csvfile import CsvTable, observe_cells
 from stepscope.readers.ascend.files import Result
 from stepscope.readers.ascend.kernel_details import add_kernel_details
@@ -21,7 +21,7 @@ from stepscope.store.staging import Staging
 def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str, str]:
     """Gather all data of the files; returns the group name of each collective where recorded."""
     if result.trace:
-        read_trace(result.trace, staging, progress)
+        read_trace((result.trace, *result.slices), staging, progress)
     elif "operator_details" in result.tables and "trace_view.json" not in result.emptied:
         staging.observe(
             "no-trace-view", "warning", 1, "there is no trace_view.json",
@@ -39,13 +39,13 @@ def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str,
         "static_op_mem": add_static_memory,
     }
     for kind, add in tables.items():
-        for path in result.tables.get(kind, ()):
-            table = load(staging, path, "ascend_file")
-            if table is not None:
-                add(staging, table)
-                observe_cells(staging, table, path)
-                progress(path.stat().st_size)
-                staging.connection.execute("DROP TABLE ascend_file")
+        paths = result.tables.get(kind, ())
+        table = load_slices(staging, paths, "ascend_file")
+        if table is not None:
+            add(staging, table)
+            observe_cells(staging, table, paths[0])
+            progress(sum(path.stat().st_size for path in paths))
+            staging.connection.execute("DROP TABLE ascend_file")
     groups: dict[str, str] = {}
     if "communication" in result.summaries:
         groups = summaries.add_communication(staging, result.summaries["communication"])

@@ -6,6 +6,7 @@ The metadata that names an event's process may follow the event.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -36,6 +37,7 @@ _ARGS: Final = {
     "size(Byte)": "BIGINT",
     "data_type": "VARCHAR",
     "count": "BIGINT",
+    "event_type": "VARCHAR",
 }
 _INPUT_ARGS: Final = {
     "Input Dims": "VARCHAR",
@@ -51,7 +53,8 @@ _SPANS: Final = f"""
 INSERT INTO ascend_spans
 SELECT i, ts, dur, process, thread, cat, name, a.connection_id, a.correlation_id, a.level, a."Task Type", a."Model Id",
     a."data size(Byte)", a."memcpy direction", part_type, a."src rank", a."dst rank", a."transport type",
-    a."link type", a."size(Byte)", a.data_type, a."count", CASE WHEN a."Task Type" IS NOT NULL THEN args END
+    a."link type", a."size(Byte)", a.data_type, a."count", a.event_type,
+    CASE WHEN a."Task Type" IS NOT NULL THEN args END
 FROM (
     SELECT i, ts, CASE WHEN ph = 'X' THEN dur END AS dur, process, thread, cat, name,
         args::VARCHAR AS args, (args->>'$."task type"') AS part_type,
@@ -63,7 +66,7 @@ _SPANS_TABLE: Final = (
     "CREATE TABLE ascend_spans (i BIGINT, ts BIGINT, dur BIGINT, pid VARCHAR, tid VARCHAR, cat VARCHAR, name VARCHAR, "
     "connection BIGINT, queue BIGINT, level VARCHAR, task_type VARCHAR, model BIGINT, data_size BIGINT, "
     "direction VARCHAR, part_type VARCHAR, src BIGINT, dst BIGINT, transport VARCHAR, link VARCHAR, size BIGINT, "
-    "dtype VARCHAR, elements BIGINT, args VARCHAR)"
+    "dtype VARCHAR, elements BIGINT, mark VARCHAR, args VARCHAR)"
 )
 
 _PLAIN_ARGS: Final = """
@@ -144,13 +147,20 @@ def _parsed(events: EventBatch) -> pa.Table:
     )  # fmt: skip
 
 
-def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str, Process]:
-    """Gather every readable event of a trace; returns the processes by id in the trace."""
-    damage = Damage()
-    with content(source, damage, progress) as read:
-        reader = read_events(read, layout(), _TraceStager(staging))
-    _observe(staging, source.path.name, reader, damage)
-    found = processes(staging, reader.metadata)
+def read_trace(sources: Sequence[Source], staging: Staging, progress: Progress) -> dict[str, Process]:
+    """Gather every readable event of a trace, which may be in slices; returns the processes by id in the trace."""
+    stage = _TraceStager(staging)
+    metadata: list[tuple[str, str, str, str]] = []
+    events = 0
+    for source in sources:
+        damage = Damage()
+        with content(source, damage, progress) as read:
+            reader = read_events(read, layout(), stage, first=events)
+        _observe(staging, source.path.name, reader, damage)
+        metadata += reader.metadata
+        events += reader.events
+    # Each slice names the processes again.
+    found = processes(staging, list(dict.fromkeys(metadata)))
     gather_trace.gather(staging, found)
     return found
 

@@ -168,11 +168,18 @@ class EventReader:
         layout: What is read of each event, by `layout`.
         block_bytes: Bytes read at a time.
         part_bytes: Bytes scanned at a time.
+        first: Number of the first event.
     """
 
     def __init__(
-        self, read: ReadInto, layout: ScanLayout, block_bytes: int = BLOCK_BYTES, part_bytes: int = CHUNK_BYTES
+        self,
+        read: ReadInto,
+        layout: ScanLayout,
+        block_bytes: int = BLOCK_BYTES,
+        part_bytes: int = CHUNK_BYTES,
+        first: int = 0,
     ) -> None:
+        self._first = first
         self.text = EventRows(read, layout, block_bytes, part_bytes)
         self.events = self.untimed = self.endless = self.foreign = self.renamed = 0
         self.metadata: list[tuple[str, str, str, str]] = []
@@ -180,7 +187,7 @@ class EventReader:
     def __iter__(self) -> Iterator[EventBatch]:
         """The events in order, some ten thousand at a time."""
         for rows in self.text:
-            events = EventBatch.of(self.events, rows)
+            events = EventBatch.of(self._first + self.events, rows)
             self.events += len(events)
             self._count(events)
             self._keep_metadata(events)

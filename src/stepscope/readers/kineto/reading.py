@@ -16,6 +16,7 @@ def read_events(
     stage: Callable[[EventBatch], None],
     block_bytes: int = BLOCK_BYTES,
     part_bytes: int = CHUNK_BYTES,
+    first: int = 0,
 ) -> EventReader:
     """Read every event that can be read; returns what there is to be said of them.
 
@@ -25,11 +26,12 @@ def read_events(
         stage: Stages a batch of events; called for one after the other, in order, while the next ones are read.
         block_bytes: Bytes read at a time.
         part_bytes: Bytes scanned at a time.
+        first: Number of the first event.
 
     Raises:
         Exception: What reading or staging raised.
     """
-    reader = EventReader(read, layout, block_bytes, part_bytes)
+    reader = EventReader(read, layout, block_bytes, part_bytes, first)
     with ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging") as executor:
         staged: Future[None] | None = None
         for events in reader:
