@@ -13,7 +13,8 @@ from stepscope.store.staging import Staging
 
 _HOST: Final = """
 INSERT INTO ascend_host
-SELECT s.i, s.ts, s.dur, p.system, s.tid, w.name, w.category, s.connection, s.queue
+SELECT s.i, s.ts, s.dur, p.system, s.tid, w.name, CASE WHEN s.mark IS NULL THEN w.category ELSE 'annotation' END,
+    s.connection, s.queue
 FROM ascend_spans s JOIN ascend_processes p USING (pid)
 JOIN ascend_words w ON w.role = p.role AND w.word = s.name AND w.kind = coalesce(s.level, s.cat, '')
 WHERE p.role IN ('python', 'cann', 'other')
@@ -23,11 +24,16 @@ _IS_ITERATION: Final = "regexp_full_match(s.name, 'Iteration \\d+')"
 #: Lanes of the device that hold marks instead of work.
 _MARK_LANE: Final = re.compile(r"step trace\b", re.IGNORECASE)
 
+#: A mark of mstx on a stream is called as on the host: it lasts from where the stream reached its start to where it
+#: reached its end, whatever runs meanwhile, and a flow from the host's leads to it.
 _DEVICE: Final = """
 INSERT INTO ascend_device BY NAME
-SELECT s.i, s.ts, s.dur, p.device, s.tid AS stream, s.name, s.task_type, w.category AS kind, s.connection, o.op,
+SELECT s.i, s.ts, s.dur, p.device, s.tid AS stream, s.name, s.task_type,
+    CASE WHEN s.task_type IS NULL AND m.ts IS NOT NULL THEN 'overhead' ELSE w.category END AS kind, s.connection, o.op,
     s.model, s.data_size AS bytes, s.direction, s.args
 FROM ascend_spans s JOIN ascend_processes p USING (pid)
+LEFT JOIN (SELECT DISTINCT pid, tid, ts FROM ascend_flows WHERE cat = 'MsTx' AND NOT is_source) m
+    ON m.pid = s.pid AND m.tid = s.tid AND m.ts = s.ts
 JOIN ascend_words w ON w.role = p.role AND w.word = s.name AND w.kind = coalesce(s.task_type, '')
 LEFT JOIN ascend_ops o USING (i)
 WHERE p.role = 'hardware' AND (s.pid, s.tid) NOT IN (SELECT (pid, tid) FROM ascend_mark_lanes)
@@ -89,7 +95,7 @@ _FLOWS: Final = """
 INSERT INTO ascend_host_flows
 SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' WHEN 'async_task_queue' THEN 'queue' ELSE cat END, key,
     is_source, ts, p.system, tid
-FROM ascend_flows JOIN ascend_processes p USING (pid) WHERE cat NOT IN ('async_npu', 'HostToDevice')
+FROM ascend_flows JOIN ascend_processes p USING (pid) WHERE cat NOT IN ('async_npu', 'HostToDevice', 'MsTx')
 """
 
 _COUNTERS: Final = """

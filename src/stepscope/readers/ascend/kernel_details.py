@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stepscope.readers.ascend.csvfile import COLUMNS_AT_A_TIME, CsvTable, at_a_time
-from stepscope.readers.ascend.vocabulary import COMM_CORES
+from stepscope.readers.ascend.vocabulary import COLLECTIVES_OWN, COMM_CORES
 from stepscope.store.staging import Staging
 
 _COMM: Final = "(" + ", ".join(f"'{core}'" for core in sorted(COMM_CORES)) + ")"
@@ -116,8 +116,8 @@ def _add_missing(staging: Staging) -> None:
     connection.execute(
         "INSERT INTO ascend_device BY NAME SELECT a.i, d.ts, d.dur, "
         f"coalesce(d.device, {device}) AS device, coalesce(d.stream, CASE WHEN d.core IN {_COMM} THEN 'group 0' END, "
-        f"'0') AS stream, d.name, CASE WHEN d.core IN {_COMM} OR d.name ILIKE 'hcom\\_%' ESCAPE '\\' THEN 'comm' "
-        "ELSE 'compute' END AS kind, "
+        f"'0') AS stream, d.name, CASE WHEN d.core IN {_COMM} OR regexp_matches(d.name, '^(?i:hcom_)') "
+        f"AND NOT regexp_matches(d.name, '{COLLECTIVES_OWN}') THEN 'comm' ELSE 'compute' END AS kind, "
         f"d.op_type, CASE WHEN d.core NOT IN {_COMM} THEN d.core END AS core, d.operands, d.hf32, "
         "d.args::VARCHAR AS args "
         "FROM ascend_added a JOIN ascend_details d USING (row)"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.events.innermost import innermost
 from stepscope.model.intervals import Times
+from stepscope.readers.ascend.vocabulary import COLLECTIVES_OWN
 from stepscope.store.staging import Staging
 
 #: Tasks of one launch (the waits of a collective) are of one operator.
@@ -80,6 +81,13 @@ UPDATE ascend_device SET kind = 'part' WHERE i IN (
     WHERE d.kind = 'copy' AND d.bytes IS NULL AND d.direction IS NULL AND d.ts < c.stop)
 """
 
+#: Kernels of a collective are no computing of the program.
+_EXPANDED: Final = f"""
+UPDATE ascend_device SET kind = 'part'
+WHERE kind = 'compute' AND regexp_matches(name, '{COLLECTIVES_OWN}')
+    AND EXISTS (FROM ascend_device WHERE kind = 'comm')
+"""
+
 #: Calls of lower CANN layers inside a launch are not launches themselves.
 _INNER_CALLS: Final = """
 UPDATE ascend_host SET category = 'runtime'
@@ -103,7 +111,7 @@ def link(staging: Staging) -> None:
     for statement in (_TAKEN, _DIRECTIONS):
         staging.connection.execute(statement)
     _link_enqueued(staging)
-    for statement in (_SAME_CONNECTION, _MOVES, _INNER_CALLS):
+    for statement in (_SAME_CONNECTION, _MOVES, _EXPANDED, _INNER_CALLS):
         staging.connection.execute(statement)
     staging.connection.execute("DROP TABLE ascend_taken")
 

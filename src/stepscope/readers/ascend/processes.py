@@ -18,6 +18,9 @@ _ROLES: Final = {
     "hccl": "comm",
     "communication": "comm",
     "overlap analysis": "overlap",
+    # Parts of kernels, by core.
+    "block detail": "detail",
+    "biu perf": "detail",
 }
 
 #: Ids of made-up processes are (id of the operating system << 10) | (sort index << 5) | device.
@@ -34,7 +37,7 @@ class Process:
 
     Attributes:
         name: As recorded; empty if it has none.
-        role: python, cann, hardware, comm, overlap or other.
+        role: python, cann, hardware, comm, overlap, detail or other.
         system: Process id of its threads in the operating system.
         device: Device that it shows; None if unknown.
         threads: Names by thread id.

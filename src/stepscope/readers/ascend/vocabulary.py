@@ -29,6 +29,8 @@ _TYPES: Final = re.compile(
     r"|reduce_inline|reduce_async(_v\d+)?|memcpy(_async)?|profiling_(enable|disable)"
 )
 _PROFILER: Final = re.compile(r"^profiling_(enable|disable)")
+#: Marks of mstx on streams.
+_MARK: Final = re.compile(r"ms_?tx(_?ex)?(_\d+)?")
 
 _STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
 _LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__|DataPipe")
@@ -43,6 +45,10 @@ _FLOATS: Final = frozenset({"fp64", "fp32", "fp16", "bf16", "fp8", "fp4", "compl
 
 #: Cores of `kernel_details` that mark a row as a collective.
 COMM_CORES: Final = frozenset({"HCCL", "COMMUNICATION"})
+
+#: What HCCL runs on vector cores or AI CPUs for a collective, which is recorded apart: `Computing` leaves out kernels
+#: of these names.
+COLLECTIVES_OWN: Final = "(Aiv|Aicpu)Kernel$"
 
 _COLLECTIVES: Final = {
     "allreduce": "all_reduce", "allgather": "all_gather", "allgatherv": "all_gather",
@@ -72,7 +78,7 @@ def device_kind(task_type: str, name: str) -> str:
     task, label = task_type.lower().replace(" ", "_"), name.lower().replace(" ", "_")
     if not task and _TYPES.fullmatch(label):
         task = label
-    if _PROFILER.search(label) or _PROFILER.search(task):
+    if _PROFILER.search(label) or _PROFILER.search(task) or _MARK.fullmatch(task or label):
         return "overhead"
     if _WAITS.search(task) or (task.startswith(("place_holder", "stars_common")) and _WAITS.search(label)):
         return "sync"
