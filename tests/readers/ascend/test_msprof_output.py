@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,17 @@ from bench.damage.small_ascend import (
     span,
     trace_events,
     write_csv,
+    write_database,
     write_text,
 )
 
 from readers.conformance import check_invariants, check_splits, open_fresh
 from stepscope.analyses.registry import analyses
+from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.readers.ascend.kinds import named as told
 from stepscope.readers.ascend.kinds import newest
+from stepscope.readers.content import HEAD_BYTES
 
 KERNELS = "SELECT name, kind, ts, dur, device, stream, core, op_type FROM kernels ORDER BY ts, name"
 EXPORTED = "20240101120000"
@@ -158,6 +163,73 @@ def test_the_framework_of_memory_may_be_mindspore(tmp_path: Path) -> None:
     with open_fresh(tmp_path) as trace:
         [peak] = analyses()["memory_peaks"].run(trace).records()
         assert (peak["peak_bytes"], peak["peak_reserved_bytes"]) == (100 << 20, 200 << 20)
+
+
+def test_a_database_of_msprof_lies_beside_its_output(tmp_path: Path) -> None:
+    folder = tmp_path / "PROF_000001_2024_ABC"
+    (folder / "device_3").mkdir(parents=True)
+    for exported in ("20240101110000", EXPORTED):
+        write_database(folder / f"msprof_{exported}.db")
+    with open_fresh(tmp_path) as trace:
+        assert (len(trace.ranks), trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute'")) == (1, 1)
+    # Of two exports of the same data the text one is read.
+    _write_events(_output(tmp_path / "both"), trace_events(), 1)
+    write_database(tmp_path / "both" / "PROF_000001_2024_ABC" / f"msprof_{EXPORTED}.db")
+    with open_fresh(tmp_path / "both") as trace:
+        assert (len(trace.ranks), trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute'")) == (1, 1)
+
+
+def test_a_database_is_known_wherever_the_list_of_its_tables_lies(tmp_path: Path) -> None:
+    path = write_database(tmp_path / "ascend_pytorch_profiler_3.db")
+    with closing(sqlite3.connect(path)) as connection:
+        for number in range(300):
+            columns = ", ".join(f"a_column_with_a_long_name_{number}_{column}" for column in range(20))
+            connection.execute(f"CREATE TABLE other_{number} ({columns})")
+        tables = ("STRING_IDS", "NPU_INFO", "CANN_API", "PYTORCH_API", "RANK_DEVICE_MAP")
+        for table in tables:
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]).fetchone():
+                connection.execute(f"CREATE TABLE moved AS SELECT * FROM {table}")
+                connection.execute(f"DROP TABLE {table}")
+                connection.execute(f"ALTER TABLE moved RENAME TO {table}")
+        connection.commit()
+        connection.execute("VACUUM")
+    renamed = path.rename(tmp_path / "sent.db")
+    head = renamed.read_bytes()[:HEAD_BYTES]
+    assert not any(table.encode() in head for table in tables)
+    with open_fresh(renamed) as trace:
+        assert trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute'") == 1
+
+
+def test_older_versions_write_into_two_folders_of_a_device(tmp_path: Path) -> None:
+    """Apart they were two ranks, one of which waited for the other."""
+    device = tmp_path / "PROF_000001_2022_ABC" / "device_0"
+    for name in ("summary", "timeline"):
+        (device / name).mkdir(parents=True)
+    (device / "timeline" / "msprof_0_1.json").write_text(json.dumps(trace_events()))
+    write_csv(device / "summary" / "op_summary_0_1.csv", kernel_rows())
+    write_csv(device / "summary" / "task_time_0_1.csv", [{"Task ID": "1"}])
+    with open_fresh(tmp_path) as trace:
+        assert len(trace.ranks) == 1
+        cores = trace.sql("SELECT name, core FROM kernels WHERE core IS NOT NULL").to_pylist()
+        assert cores == [{"name": "aclnnMm_MatMulV2", "core": "AI_CORE"}]
+        assert not {"no-kernel-details", "files-unknown"} & _codes(trace)
+
+
+@pytest.mark.parametrize(
+    ("folder", "program"),
+    [
+        ("x_ascend_pt/FRAMEWORK", "torch_npu.profiler.profiler.analyse("),
+        ("x_ascend_pt/PROF_1_2024_A/host", "torch_npu.profiler.profiler.analyse("),
+        ("x_ascend_ms/FRAMEWORK", "mindspore.profiler.profiler.analyse("),
+        ("x_ascend_ms/PROF_1_2024_A/host", "mindspore.profiler.profiler.analyse("),
+        ("results/PROF_1_2024_A/device_0", "msprof --export=on --output="),
+    ],
+)
+def test_raw_data_say_which_program_analyses_them(tmp_path: Path, folder: str, program: str) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    with pytest.raises(UserError) as refused:
+        open_fresh(tmp_path)
+    assert program in str(refused.value.hint)
 
 
 HOST_MARKS = (PROCESS << 10) | (6 << 5) | 31

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,15 @@ SQLITE: Final = b"SQLite format 3\0"
 #: Output folders of the framework's profiler and of `msprof`.
 OUTPUTS: Final = ("ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output")
 
-_DATABASE: Final = re.compile(r"ascend_(?:pytorch|mindspore)_profiler(?:_\d+)?\.db")
+#: Versions of `msprof` before 7 write into two folders of a device.
+_OUTPUTS_OF_DEVICE: Final = ("summary", "timeline")
+_DEVICE: Final = re.compile(r"device_\d+")
+
+#: Of the frameworks' profilers, of `msprof`, which has the time of the export, and of msMonitor.
+_DATABASE: Final = re.compile(
+    r"ascend_(?:pytorch|mindspore)_profiler(?:_\d+)?\.db|msprof_\d{8,16}\.db|msmonitor_\d+_\d+_(?:-1|\d+)\.db"
+)
+_EXPORTED: Final = re.compile(r"msprof_\d+\.db")
 _ANALYSIS: Final = ("analysis.db", "communication_analyzer.db")
 _INFO: Final = re.compile(r"profiler_info(?:_(\d+))?\.json")
 _RANK: Final = re.compile(r"_(\d{1,6})\.(?:db|json)$")
@@ -74,20 +83,30 @@ class Result:
 
 def is_result(folder: Path) -> bool:
     """Whether a folder is one rank's result: holds its files or the profiler's output folder."""
-    for place in (folder, *(folder / name for name in OUTPUTS)):
+    inner = _OUTPUTS_OF_DEVICE if _DEVICE.fullmatch(folder.name) else OUTPUTS
+    for place in (folder, *(folder / name for name in inner)):
         if place.is_dir() and _has_results(place):
             # Databases of many ranks in one folder, or results beside each other, are many results.
-            return len(_databases(place)) <= 1
+            return len(_databases(_listed(place))) <= 1
     return False
+
+
+def _databases(files: Iterable[Path]) -> list[Path]:
+    """The databases among files of one folder, in order of their names; of several exports of `msprof` the last."""
+    found = sorted(path for path in files if is_database(path))
+    return [path for path in found if not _EXPORTED.fullmatch(path.name) or path == found[-1]]
 
 
 def _has_results(place: Path) -> bool:
     """Whether the folder holds a file of the profiler, recognised by the folder's name or the file's contents."""
-    if _databases(place):
+    if _databases(_listed(place)):
         return True
     for path in _listed(place):
         kind = kind_of_name(path.name)
-        own = place.name in OUTPUTS or path.name.removesuffix(".gz") in ("trace_view.json", "kernel_details.csv")
+        own = place.name in (*OUTPUTS, *_OUTPUTS_OF_DEVICE) or path.name.removesuffix(".gz") in (
+            "trace_view.json",
+            "kernel_details.csv",
+        )
         if path.name in _ANALYSIS and (own or (place / "step_trace_time.csv").is_file()):
             return True
         if kind is not None and (own or kind in (table_kind(_head(path)), summary_kind(_head(path)))):
@@ -105,12 +124,15 @@ def _head(path: Path) -> bytes:
 
 def find(folder: Path) -> Result:
     """The files of the result in `folder`, which is an output folder or the one around it."""
-    output = next((folder / name for name in OUTPUTS if (folder / name).is_dir()), folder)
+    inner = [folder / name for name in (*OUTPUTS, *_OUTPUTS_OF_DEVICE) if (folder / name).is_dir()]
+    output = inner[0] if inner else folder
     around = folder if output != folder else _around(folder)
     # On shared storage listing a folder takes longer than anything else here.
     inside = _listed(output)
+    if output.name in _OUTPUTS_OF_DEVICE:
+        inside = [path for place in inner for path in _listed(place)]
     beside = inside if around == output else _listed(around)
-    databases = [path for path in inside if is_database(path)]
+    databases = _databases(inside) or _databases(beside)
     unreadable: list[str] = []
     info_file = next((p for p in beside if _INFO.fullmatch(p.name)), None)
     info = _json(info_file, unreadable)
@@ -125,7 +147,7 @@ def find(folder: Path) -> Result:
         trace=traces[0] if traces else None,
         slices=tuple(traces[1:]),
         database=database,
-        analysis=next(filter(None, (_file(output / name) for name in _ANALYSIS)), None),
+        analysis=next((path for path in inside if path.name in _ANALYSIS and _file(path)), None),
         tables={kind: tuple(kinds[kind]) for kind in (*TABLES, *SAMPLES) if kind in kinds},
         summaries={kind: kinds[kind][0] for kind in SUMMARIES if kind in kinds},
         info=info,
@@ -134,7 +156,7 @@ def find(folder: Path) -> Result:
         unreadable=tuple(unreadable),
         emptied=tuple(path.name for path in dict.fromkeys((*inside, *beside)) if _is_emptied(path)),
         older=tuple(path.name for kind, files in found.items() for _, path in files if path not in kinds[kind]),
-        unknown=tuple(path.name for path in inside if output.name in OUTPUTS and _is_unknown(path)),
+        unknown=tuple(path.name for path in inside if output != around and _is_unknown(path)),
     )
 
 
@@ -176,10 +198,6 @@ def rank_in_name(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _databases(folder: Path) -> list[Path]:
-    return [path for path in _listed(folder) if is_database(path)]
-
-
 def _listed(folder: Path) -> list[Path]:
     try:
         return sorted(path for path in folder.iterdir() if path.is_file())
@@ -203,7 +221,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     try:
         if path.stat().st_size > SIZES.sums_bytes:
             return None
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
         value = json.loads(re.sub(r"(?<=[:,\[\s])N/A(?=\s*[,}\]])", "null", text), strict=False)
     except (OSError, ValueError, RecursionError):
         return None

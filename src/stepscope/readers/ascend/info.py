@@ -16,7 +16,7 @@ Attributes = dict[str, str | int | float | bool]
 
 #: Options under the names of PyTorch's profiler, else their own without the underscore.
 _COMMON: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
-_VERSIONS: Final = ("torch_npu_version", "cann_version")
+_VERSIONS: Final = ("torch_npu_version", "ms_version", "cann_version")
 
 
 def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
@@ -30,7 +30,8 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
     for key in ("activities", "schedule"):
         if common.get(key):
             found[key] = json.dumps(common[key])
-    for key, value in _dict(config.get("experimental_config")).items():
+    # MindSpore lists its options without a distinction.
+    for key, value in (_dict(config.get("experimental_config")) | _dict(info.get("profiler_parameters"))).items():
         name = str(key).lstrip("_")
         if isinstance(value, (str, int, float)):
             found[name] = value
@@ -51,8 +52,8 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
     return found | {f"parallel.{name}": size for name, size in sizes(metadata).items()}
 
 
-#: `msprof` puts the time of the export into the names of its tables, which torch_npu leaves out.
-_OF_MSPROF: Final = re.compile(r"op_summary|[a-z_]+?_(\d+_)*(slice_\d+_)?\d{8,}\.csv", re.ASCII)
+#: `msprof` puts the time of the export into the names of its files, which torch_npu leaves out.
+_OF_MSPROF: Final = re.compile(r"op_summary|[a-z_]+?_(\d+_)*(slice_\d+_)?\d{8,}\.(csv|db)", re.ASCII)
 
 
 def framework(result: Result) -> Attributes:

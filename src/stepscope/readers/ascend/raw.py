@@ -17,7 +17,21 @@ def hint(folder: Path) -> str | None:
     """How to convert a folder of raw data (`FRAMEWORK`, or `PROF_*` of hosts and devices); None for other folders."""
     for path in _folders(folder):
         if path.name == "FRAMEWORK" or (path.name.startswith("PROF_") and _is_collected(path)):
-            whole = path.parent if path.parent.name.endswith("_ascend_pt") else folder
+            framework = path.parent.name.rpartition("_ascend_")[2] if "_ascend_" in path.parent.name else ""
+            if framework == "ms":
+                return said(
+                    "these are raw data of the Ascend profiler: run "
+                    "`mindspore.profiler.profiler.analyse({whole!r})` where MindSpore is installed and give the "
+                    "folder again",
+                    whole=str(path.parent),
+                )
+            if path.name != "FRAMEWORK" and framework != "pt" and not (path.parent / "FRAMEWORK").is_dir():
+                return said(
+                    "these are raw data of the Ascend profiler: run `msprof --export=on --output={whole}` where CANN "
+                    "is installed and give the folder again",
+                    whole=path,
+                )
+            whole = path.parent if framework == "pt" else folder
             return said(
                 "these are raw data of the Ascend profiler: run "
                 "`torch_npu.profiler.profiler.analyse({whole!r})` where torch_npu is installed and give the "

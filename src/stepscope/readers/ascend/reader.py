@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from pathlib import Path
 from typing import Final
 
+from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.model.sums.rank import Glance, RankSummaries
 from stepscope.readers.ascend import files
@@ -24,6 +26,7 @@ _WORDS: Final = (
     b"Ascend Hardware", b"CANN", b"HCCL", b"Overlap Analysis", b"torch_to_npu", b"enqueue_to_dequeue", b"AscendCL@",
     b"Physic Stream Id", b"async_npu", b"async_task_queue", b"Dequeue@", b"torch_npu/",
 )  # fmt: skip
+_TABLES: Final = ("STRING_IDS", "NPU_INFO", "CANN_API", "PYTORCH_API", "RANK_DEVICE_MAP")
 #: Start times are strings with three decimals.
 _TEXT_TIME: Final = re.compile(rb'"ts":\s*"\d{13,}\.\d{3}"')
 
@@ -79,9 +82,28 @@ class AscendReader:
 
 
 def _sniff_database(path: Path, head: bytes) -> int:
-    known = sum(
-        table in head for table in (b"STRING_IDS", b"NPU_INFO", b"CANN_API", b"PYTORCH_API", b"RANK_DEVICE_MAP")
-    )
-    if known >= 2 or files.is_database(path):
+    if files.is_database(path) or _tables_in(head.decode("latin-1")):
         return YES
-    return MAYBE if b"CommAnalyzer" in head or b"StepTraceTime" in head else NO
+    if b"CommAnalyzer" in head or re.search(rb"(?<!Cluster)StepTraceTime", head):
+        return MAYBE
+    # The list of a database's tables may lie anywhere in it.
+    return YES if path.is_file() and _tables_in(_table_names(path)) else NO
+
+
+def _table_names(path: Path) -> frozenset[str]:
+    """The names of a database's tables; none if it is damaged or packed."""
+    from stepscope.readers.sqlite.tables import SqliteTables
+
+    try:
+        tables = SqliteTables(path)
+    except UnusableInputError:
+        return frozenset()
+    try:
+        return tables.names()
+    finally:
+        tables.close()
+
+
+def _tables_in(text: Container[str]) -> bool:
+    """Whether a text, or the names of tables, has enough of those that the profilers' databases have."""
+    return sum(table in text for table in _TABLES) >= 2
