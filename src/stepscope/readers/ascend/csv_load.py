@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from stepscope.language import said
 from stepscope.readers.ascend.csvfile import ABSENT, CsvTable, cell_text, observe_zeros
+from stepscope.readers.ascend.kinds import column_name
 from stepscope.readers.untrusted import quoted_name
 from stepscope.store.staging import Staging, first_row
 
@@ -149,11 +150,14 @@ def _insert(staging: Staging, name: str, columns: tuple[str, ...], rows: list[li
 
 
 def _distinct(found: list[str]) -> tuple[str, ...]:
-    """Column names stripped of blanks; repeated ones (ignoring case, as DuckDB does) get a number."""
+    """Column names without blanks around them and before units.
+
+    Repeated ones (ignoring case, as DuckDB does) get a number.
+    """
     seen: dict[str, int] = {"row": 1}
     names = []
     for column in found:
-        name = column.strip().lstrip("\ufeff") or "column"
+        name = column_name(column.strip().lstrip("\ufeff")) or "column"
         seen[name.lower()] = seen.get(name.lower(), 0) + 1
         names.append(name if seen[name.lower()] == 1 else f"{name} ({seen[name.lower()]})")
     return tuple(names)

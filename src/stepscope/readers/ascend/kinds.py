@@ -103,8 +103,13 @@ def newest(files: Sequence[tuple[Named, Path]]) -> list[Path]:
 def table_kind(head: bytes) -> str | None:
     """The kind of the profiler's table that starts with these bytes; None for other files."""
     line = re.split(rb"[\r\n]", head[:_FIRST_LINE].removeprefix(b"\xef\xbb\xbf"), maxsplit=1)[0]
-    text = line.decode("utf-8", "replace")
+    text = column_name(line.decode("utf-8", "replace"))
     return next((kind for kind, columns in _COLUMNS.items() if all(_has(text, column) for column in columns)), None)
+
+
+def column_name(written: str) -> str:
+    """`Duration(us)` of `Duration (us)`, as other programs that pass tables on write it."""
+    return re.sub(r"\s+\(", "(", written.strip())
 
 
 def _has(line: str, column: str) -> bool:

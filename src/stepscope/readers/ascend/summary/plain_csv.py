@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.ascend.csvfile import cell_text
+from stepscope.readers.ascend.kinds import column_name
 
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _SHORT_TIME = re.compile(r"(\d{1,15})\.(\d{3})")
@@ -36,7 +37,7 @@ def rows(path: Path) -> Iterator[list[str]]:
                 raise BrokenFileError(path, "ends in the middle of a row")
         with path.open(encoding="utf-8-sig", newline="") as text:
             reader = csv.reader(text, strict=True)
-            header = [name.strip() for name in next(reader, [])]
+            header = [column_name(name) for name in next(reader, [])]
             if len({name.lower() for name in header} | {"row"}) != len(header) + 1:
                 raise BrokenFileError(path, "has no header, or one with repeated names")
             yield header
