@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.damage.small_ascend import COMM, HARDWARE, PROCESS, named, span
+from bench.damage.small_ascend import COMM, HARDWARE, PROCESS, at, flow, named, span
 
 from readers.conformance import open_fresh
 from stepscope.analyses.registry import table_of
@@ -132,3 +132,55 @@ def test_names_tell_what_tasks_are_whose_type_is_not_recorded(name: str, kind: s
 def test_reductions_of_a_link_are_parts_of_collectives() -> None:
     assert device_kind("REDUCE_ASYNC_V2", "REDUCE_ASYNC_V2") == "part"
     assert device_kind("AI_CORE", "ReduceSum") == "compute"
+
+
+def framework_events() -> list[dict[str, Any]]:
+    """As MindSpore's profiler writes them: its process is number 1, its threads those of the system, no categories.
+
+    The profiled process is number 77, as in a container.
+    """
+    cann, hardware, thread = (77 << 10) | (7 << 5) | 31, (77 << 10) | (13 << 5) | 5, 7701
+    launch = {"Sequence number": 3, "Fwd thread id": 0, "Input Dims": "6,2;;", "Input type": "Float16"}
+    return [
+        *named(1, "MindSpore", **{f"t{thread}": f"Thread {thread}"}),
+        *named(3, "Scope Layer", t0="Thread 0"),
+        *named(cann, "CANN", **{f"t{thread}": f"Thread {thread}"}),
+        *named(hardware, "Ascend Hardware", t2="Stream 2"),
+        span(1, thread, "ProfilerStep#4", 0, 1000),
+        span(1, thread, "Dataset::Pipeline", 5, 20, args={"Sequence number": -1}),
+        span(1, thread, "PynativeFramework::LaunchTask::MatMulExt", 100, 60, args=launch),
+        span(cann, thread, "Node@launch", 110, 20, args={"level": "node", "connection_id": 21}),
+        flow("s", "async_npu", at(200), 1, thread, 100),
+        flow("f", "async_npu", at(200), hardware, 2, 200),
+        span(hardware, 2, "aclnnMatmul_MatMulV3", 200, 80,
+             args={"Task Type": "AI_CORE", "Physic Stream Id": 2, "connection_id": 21}),
+        span(3, 0, "Default", 200, 80),
+    ]  # fmt: skip
+
+
+def test_what_the_framework_did_has_no_category(tmp_path: Path) -> None:
+    output = tmp_path / "host_77_20240101120000000_ascend_ms" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    (output / "trace_view.json").write_text(json.dumps(framework_events()))
+    info = {"profiler_parameters": {"profiler_level": "Level0", "with_stack": False}, "ms_version": "2.6.0"}
+    (output.parent / "profiler_info_2.json").write_text(json.dumps(info))
+    with open_fresh(tmp_path) as trace:
+        kernels = trace.rows(
+            "SELECT k.device, k.step, o.name AS op, l.name AS launch FROM kernels k LEFT JOIN events o ON o.id = k.op "
+            "LEFT JOIN events l ON l.id = k.launch"
+        )
+        assert kernels == [
+            {"device": 5, "step": 4, "op": "PynativeFramework::LaunchTask::MatMulExt", "launch": "Node@launch"}
+        ]
+        calls = trace.rows(
+            "SELECT name, category FROM events JOIN tracks USING (track) WHERE kind = 'host' ORDER BY ts"
+        )
+        assert [(row["name"].rpartition(":")[2], row["category"]) for row in calls] == [
+            ("ProfilerStep#4", "step"), ("Pipeline", "other"), ("MatMulExt", "op"), ("Node@launch", "launch"),
+        ]  # fmt: skip
+        assert trace.rows("SELECT shapes FROM op_inputs WHERE shapes IS NOT NULL") == [{"shapes": "[[6, 2], [], []]"}]
+        [recording] = trace.recordings.values()
+        assert recording.rank == 2
+        assert {key: recording.attributes[key] for key in ("framework", "profiler_level", "ms_version")} == {
+            "framework": "mindspore", "profiler_level": "Level0", "ms_version": "2.6.0",
+        }  # fmt: skip

@@ -8,7 +8,14 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.readers.ascend.processes import Process
-from stepscope.readers.ascend.vocabulary import call_category, call_name, device_kind, known_id, torch_category
+from stepscope.readers.ascend.vocabulary import (
+    call_category,
+    call_name,
+    device_kind,
+    known_id,
+    mindspore_category,
+    torch_category,
+)
 from stepscope.store.staging import Staging
 
 _HOST: Final = """
@@ -17,7 +24,7 @@ SELECT s.i, s.ts, s.dur, p.system, s.tid, w.name, CASE WHEN s.mark IS NULL THEN 
     s.connection, s.queue
 FROM ascend_spans s JOIN ascend_processes p USING (pid)
 JOIN ascend_words w ON w.role = p.role AND w.word = s.name AND w.kind = coalesce(s.level, s.cat, '')
-WHERE p.role IN ('python', 'cann', 'other')
+WHERE p.role IN ('python', 'mindspore', 'mindspore kernels', 'cann', 'other')
 """
 
 _IS_ITERATION: Final = "regexp_full_match(s.name, 'Iteration \\d+')"
@@ -76,8 +83,9 @@ FROM (
     JOIN ascend_lanes l USING (pid, tid) WHERE p.role = 'comm' AND l.plane IS NOT NULL
 ) t
 ASOF LEFT JOIN (
-    SELECT s.i, s.ts, s.dur, l.lane FROM ascend_spans s JOIN ascend_lanes l USING (pid, tid) WHERE l.plane IS NULL
-) c ON c.lane = t.lane AND t.ts >= c.ts
+    SELECT s.i, s.ts, s.dur, s.pid, l.lane FROM ascend_spans s JOIN ascend_lanes l USING (pid, tid)
+    WHERE l.plane IS NULL
+) c ON c.pid = t.pid AND c.lane = t.lane AND t.ts >= c.ts
 """
 
 #: A flow leads from the start of a framework operator to the start of device work.
@@ -87,7 +95,9 @@ SELECT w.i, max(o.i) AS op
 FROM (SELECT key, ts, pid, tid FROM ascend_flows WHERE cat = 'async_npu' AND NOT is_source) f
 JOIN (SELECT key, ts, pid, tid FROM ascend_flows WHERE cat = 'async_npu' AND is_source) s USING (key)
 JOIN ascend_spans w ON w.pid = f.pid AND w.tid = f.tid AND w.ts = f.ts
-JOIN ascend_spans o ON o.pid = s.pid AND o.tid = s.tid AND o.ts = s.ts AND o.cat = 'cpu_op'
+JOIN ascend_spans o ON o.pid = s.pid AND o.tid = s.tid AND o.ts = s.ts
+JOIN ascend_processes p ON p.pid = o.pid
+WHERE o.cat = 'cpu_op' OR p.role = 'mindspore' AND o.cat = ''
 GROUP BY w.i
 """
 
@@ -133,7 +143,8 @@ WHERE d.ts <= h.ts + coalesce(h.dur, 0)
 _WORDS: Final = """
 SELECT DISTINCT p.role, coalesce(CASE p.role WHEN 'hardware' THEN s.task_type ELSE coalesce(s.level, s.cat) END, ''),
     s.name
-FROM ascend_spans s JOIN ascend_processes p USING (pid) WHERE p.role IN ('python', 'cann', 'hardware', 'other')
+FROM ascend_spans s JOIN ascend_processes p USING (pid)
+WHERE p.role IN ('python', 'mindspore', 'mindspore kernels', 'cann', 'hardware', 'other')
 """
 
 #: Ids of launches at level 0 start above all ids of the profiler.
@@ -191,6 +202,8 @@ def _translate(role: str, kind: str, word: str) -> tuple[str, str]:
     if role == "cann":
         name = call_name(kind, word)
         return name, call_category(name)
+    if role.startswith("mindspore") and not kind:
+        return word, mindspore_category(word)
     return word, torch_category(kind, word)
 
 

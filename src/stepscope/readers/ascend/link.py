@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.events.innermost import innermost
 from stepscope.model.intervals import Times
-from stepscope.readers.ascend.vocabulary import COLLECTIVES_OWN
+from stepscope.readers.ascend.vocabulary import COLLECTIVES_OWN, CORES
 from stepscope.store.staging import Staging
 
 #: Tasks of one launch (the waits of a collective) are of one operator.
@@ -88,6 +88,8 @@ WHERE kind = 'compute' AND regexp_matches(name, '{COLLECTIVES_OWN}')
     AND EXISTS (FROM ascend_device WHERE kind = 'comm')
 """
 
+_CORES: Final = f"UPDATE ascend_device SET core = MAP {CORES}[core] WHERE core LIKE 'KERNEL\\_%' ESCAPE '\\'"
+
 #: Calls of lower CANN layers inside a launch are not launches themselves.
 _INNER_CALLS: Final = """
 UPDATE ascend_host SET category = 'runtime'
@@ -111,7 +113,7 @@ def link(staging: Staging) -> None:
     for statement in (_TAKEN, _DIRECTIONS):
         staging.connection.execute(statement)
     _link_enqueued(staging)
-    for statement in (_SAME_CONNECTION, _MOVES, _EXPANDED, _INNER_CALLS):
+    for statement in (_SAME_CONNECTION, _MOVES, _EXPANDED, _CORES, _INNER_CALLS):
         staging.connection.execute(statement)
     staging.connection.execute("DROP TABLE ascend_taken")
 

@@ -13,15 +13,22 @@ from stepscope.store.staging import Staging
 _ROLES: Final = {
     "python": "python",
     "python gc": "python",
+    "mindspore": "mindspore",
+    "cpu op": "mindspore kernels",
     "cann": "cann",
     "ascend hardware": "hardware",
     "hccl": "comm",
     "communication": "comm",
     "overlap analysis": "overlap",
-    # Parts of kernels, by core.
+    # Parts of kernels, by core, and kernels again, by the scopes in their names.
     "block detail": "detail",
     "biu perf": "detail",
+    "scope layer": "detail",
 }
+#: Roles of what the framework's own threads do.
+FRAMEWORKS: Final = ("python", "mindspore")
+#: Sort index in ids of made-up processes, by role.
+_INDEX: Final = {"cann": 7, "hardware": 13, "comm": 15, "overlap": 23}
 
 #: Ids of made-up processes are (id of the operating system << 10) | (sort index << 5) | device.
 #: If the profiled process is not named, ids above this are taken for made-up processes.
@@ -37,7 +44,7 @@ class Process:
 
     Attributes:
         name: As recorded; empty if it has none.
-        role: python, cann, hardware, comm, overlap, detail or other.
+        role: python, mindspore, mindspore kernels, cann, hardware, comm, overlap, detail or other.
         system: Process id of its threads in the operating system.
         device: Device that it shows; None if unknown.
         threads: Names by thread id.
@@ -60,15 +67,15 @@ def processes(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> di
     known = {pid: _ROLES.get(re.sub(r"\s*\(.*", "", name).strip().lower(), "other") for pid, name in names.items()}
     used = [row[0] for row in staging.connection.execute("SELECT DISTINCT pid FROM ascend_spans").fetchall()]
     used += [row[0] for row in staging.connection.execute("SELECT DISTINCT pid FROM ascend_flows").fetchall()]
-    named = {pid for pid, role in known.items() if role == "python"}
+    named = {pid for pid, role in known.items() if role in FRAMEWORKS}
     roles = {pid: known.get(pid) or _guess(pid, named) for pid in {*used, *names}}
     system = _system(roles)
     found = {
         pid: Process(
             names.get(pid, ""),
             role,
-            _owner(pid, named) if role == "python" else system,
-            _device(pid, labels.get(pid, ""), named) if role in ("hardware", "comm") else None,
+            _owner(pid, named) if role in FRAMEWORKS else system,
+            _device(pid, labels.get(pid, ""), named, role) if role in ("hardware", "comm") else None,
         )
         for pid, role in sorted(roles.items())
     }
@@ -105,25 +112,29 @@ def _owner(pid: str, python: set[str]) -> str:
 def _guess(pid: str, python: set[str]) -> str:
     """The role of a process without a name: traces of level 0 name none for CANN."""
     if _is_made_up(pid, python):
-        return {7: "cann", 13: "hardware", 15: "comm", 23: "overlap"}.get(int(pid) >> 5 & 31, "other")
+        return next((role for role, index in _INDEX.items() if index == int(pid) >> 5 & 31), "other")
     return "python"
 
 
 def _system(roles: dict[str, str]) -> str:
     """The profiled process's id in the operating system."""
-    python = [pid for pid, role in roles.items() if role == "python"]
+    python = [pid for pid, role in roles.items() if role in FRAMEWORKS]
     if len(python) == 1:
         return python[0]
-    made_up = [str(int(pid) >> 10) for pid, role in roles.items() if role != "python" and pid.isdigit()]
+    made_up = [str(int(pid) >> 10) for pid, role in roles.items() if role not in FRAMEWORKS and pid.isdigit()]
     return next((pid for pid in made_up if pid in python), python[0] if python else next(iter(made_up), ""))
 
 
-def _device(pid: str, label: str, python: set[str]) -> int | None:
+def _device(pid: str, label: str, python: set[str], role: str = "hardware") -> int | None:
     match = _DEVICE.search(label)
     if match:
         return int(match[1])
-    # Older versions number processes differently: small ids carry no information.
-    return int(pid) & 31 if _is_made_up(pid, python) else None
+    # Older versions number processes differently: small ids carry no information. In a container, that of the profiled
+    # process may be small, and MindSpore numbers its own process 1.
+    if not (pid.isdigit() and len(pid) < 20):
+        return None
+    shows = int(pid) >> 10 and int(pid) >> 5 & 31 == _INDEX[role]
+    return int(pid) & 31 if shows or _is_made_up(pid, python) else None
 
 
 def device_of_process(pid: str, label: str) -> int | None:

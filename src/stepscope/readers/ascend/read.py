@@ -173,7 +173,7 @@ def _observe(staging: Staging, result: files.Result) -> None:
             "no-kernel-details", "info", 1, "there is no kernel_details.csv",
             "kinds of cores, shapes and counters of kernels are unknown; give the whole folder",
         )  # fmt: skip
-    if level in ("level0", "level_none"):
+    if level in ("level0", "level_none", "levelnone"):
         staging.observe(
             "level-low", "info", 1, said("the profiler's level was {level}", level=level),
             said("{database}core types, shapes, counters and transfers of collectives are missing; record with "

@@ -32,7 +32,7 @@ _DEVICE: Final = f"""
 INSERT INTO raw_events
 SELECT d.i, d.ts, d.dur, t.track, n.name_id,
     CASE d.kind WHEN 'compute' THEN 'kernel' WHEN 'comm' THEN 'collective' WHEN 'summed' THEN 'collective'
-        WHEN 'part' THEN 'other' ELSE d.kind END,
+        WHEN 'part' THEN 'other' WHEN 'control' THEN 'other' ELSE d.kind END,
     {_CORRELATION}, d.op + 1
 FROM ascend_device d
 JOIN ascend_tracks t ON t.kind = 'device' AND t.first IS NOT DISTINCT FROM d.device::VARCHAR AND t.second = d.stream

@@ -79,7 +79,8 @@ INSERT INTO ascend_inputs
 SELECT i, a."Input Dims", a."Input type", a."Call stack", a."Module Hierarchy", a."Sequence number", a."Fwd thread id"
 FROM (
     SELECT i, json_transform(args, '{json.dumps(_INPUT_ARGS)}') AS a
-    FROM parsed WHERE is_span AND cat = 'cpu_op' AND args IS NOT NULL
+    FROM parsed WHERE is_span AND args IS NOT NULL
+        AND (cat = 'cpu_op' OR cat = '' AND contains(args::VARCHAR, '"Sequence number"'))
 )
 """
 

@@ -18,7 +18,11 @@ NONE_IDS: Final = (-1, INVALID, 2**63 - 1)
 #: Texts that stand for "none" where a name belongs.
 NONE_NAMES: Final = ("N/A", "INVALID_TYPE", "RESERVED")
 
-_WAITS: Final = re.compile(r"event_?(wait|record|reset)|notify|write_?value|^wait|^record|_wait_|barrier")
+_WAITS: Final = re.compile(
+    r"event_?(wait|record|reset)|notify|capture_(wait|record)|write_?value|^wait|^record|_wait_|barrier"
+)
+#: Tasks of the runtime that compute nothing. One that executes a graph lasts as long as all of the graph's kernels.
+_CONTROL: Final = re.compile(r"model_(execute|maintaince|maintenance)(_sqe)?|task_timeout_set(_sqe)?")
 _COPIES: Final = re.compile(r"memcpy|^pcie_dma|^sdma_sqe$|^kernel_memcpy")
 #: Parts of collectives that move data: the collective itself is the row of `kernels`.
 _PARTS: Final = frozenset({"sdma", "rdma", "rdmasend", "rdma_send", "reduce_inline", "memcpy"})
@@ -43,6 +47,11 @@ ELEMENT_BYTES: Final = {
 
 _FLOATS: Final = frozenset({"fp64", "fp32", "fp16", "bf16", "fp8", "fp4", "complex64", "complex128"})
 
+#: Cores by the names of their tasks, which tables have for kernels that nothing else describes.
+CORES: Final = {
+    "KERNEL_AICORE": "AI_CORE", "KERNEL_AIVEC": "AI_VECTOR_CORE", "KERNEL_MIX_AIC": "MIX_AIC",
+    "KERNEL_MIX_AIV": "MIX_AIV", "KERNEL_AICPU": "AI_CPU",
+}  # fmt: skip
 #: Cores of `kernel_details` that mark a row as a collective.
 COMM_CORES: Final = frozenset({"HCCL", "COMMUNICATION"})
 
@@ -73,7 +82,8 @@ def device_kind(task_type: str, name: str) -> str:
     """The kind of work of a task on a device stream.
 
     Returns:
-        compute, copy, set (memset) or sync; `part` for parts of a collective, `overhead` for the profiler's own marks.
+        compute, copy, set (memset) or sync; `part` for parts of a collective, `control` for what the runtime does for
+        itself, `overhead` for the profiler's own marks.
     """
     task, label = task_type.lower().replace(" ", "_"), name.lower().replace(" ", "_")
     if not task and _TYPES.fullmatch(label):
@@ -82,6 +92,8 @@ def device_kind(task_type: str, name: str) -> str:
         return "overhead"
     if _WAITS.search(task) or (task.startswith(("place_holder", "stars_common")) and _WAITS.search(label)):
         return "sync"
+    if _CONTROL.fullmatch(label) or _CONTROL.fullmatch(task):
+        return "control"
     if label == task and (task in _PARTS or _REDUCES.fullmatch(task)):
         return "part"
     if "memset" in label and "memset" in task:
@@ -116,6 +128,13 @@ def torch_category(cat: str, name: str) -> str:
     if cat.lower() in ("mstx", "msproftx"):
         return "annotation"
     return "gc" if cat.lower() == "gc" or name == "GC" else "other"
+
+
+def mindspore_category(name: str) -> str:
+    """The canonical category of an event of MindSpore's, which has none in a trace: `PynativeFramework::...::Add`."""
+    if _STEP.match(name):
+        return "step"
+    return "other" if name.startswith("Dataset::") else "op"
 
 
 def call_name(level: str, name: str) -> str:
