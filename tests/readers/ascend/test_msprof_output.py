@@ -252,7 +252,7 @@ def test_marks_of_mstx_are_annotations_and_no_kernels(tmp_path: Path) -> None:
             "SELECT category, kind, ts, dur FROM events JOIN tracks USING (track) WHERE name = 'forward' ORDER BY ts"
         ).to_pylist()
         assert [tuple(row.values()) for row in found] == [
-            ("annotation", "host", 90_000, 200_000), ("overhead", "device", 195_000, 130_000)
+            ("annotation", "host", 90_000, 200_000), ("other", "device", 195_000, 130_000)
         ]  # fmt: skip
         # They are on the program's own thread, around the operator.
         assert trace.scalar("SELECT count(*) FROM tracks WHERE kind = 'host'") == 2

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from bench.damage.small_ascend import COMM, HARDWARE, kernel_rows, named, span, trace_events, write_csv, write_text
+from bench.damage.small_ascend import COMM, HARDWARE, at, kernel_rows, named, span, trace_events, write_csv, write_text
 
 from readers.conformance import check_invariants, open_fresh
 from stepscope.readers.ascend.vocabulary import device_kind
@@ -20,6 +20,7 @@ from stepscope.readers.ascend.vocabulary import device_kind
         ("TASK_TIMEOUT_SET", "TASK_TIMEOUT_SET", "control"),
         ("CAPTURE_WAIT", "CAPTURE_WAIT", "sync"),
         ("MEM_WRITE_VALUE", "MEM_WRITE_VALUE", "sync"),
+        ("MsTx", "MsTx", "control"),
         ("KERNEL_AIVEC", "KERNEL_AIVEC", "compute"),
         ("AI_CORE", "my_model_execute_kernel", "compute"),
     ],
@@ -69,3 +70,30 @@ def test_parts_are_of_a_collective_of_their_own_device(tmp_path: Path) -> None:
         ).to_pylist()
         assert all(row["device"] == row["collective_of"] for row in found)
         assert {row["device"] for row in found} == {3, 4}
+
+
+def test_tasks_alone_are_kernels(tmp_path: Path) -> None:
+    """What `msprof` leaves where it was not asked for more; raw data lie beside it."""
+    output = tmp_path / "PROF_000001_2024_ABC" / "mindstudio_profiler_output"
+    output.mkdir(parents=True)
+    (output.parent / "device_1").mkdir()
+    columns = ("Device_id", "kernel_name", "kernel_type", "stream_id", "task_id", "task_time(us)", "task_start(us)",
+               "task_stop(us)")  # fmt: skip
+    tasks = [
+        ("N/A", "TASK_TIMEOUT_SET", 0, 90), ("Add_1", "KERNEL_AIVEC", 100, 5.5), ("N/A", "EVENT_WAIT", 106, 3),
+        ("hcom_allReduce__532_5_1", "HCCL", 110, 20), ("hcom_allReduce__532_5_1_AivKernel", "KERNEL_AIVEC", 111, 18),
+    ]  # fmt: skip
+    write_csv(
+        output / "task_time_20240101120000.csv",
+        [
+            dict(zip(columns, ("1", name, kind, "46", "1", f"{dur:.3f}", at(ts) + "\t", at(ts + dur)), strict=True))
+            for name, kind, ts, dur in tasks
+        ],
+    )
+    with open_fresh(tmp_path) as trace:
+        found = trace.sql("SELECT name, kind, dur, device, stream, core FROM kernels ORDER BY ts").to_pylist()
+        assert [tuple(row.values()) for row in found] == [
+            ("Add_1", "compute", 5_500, 1, "46", "AI_VECTOR_CORE"), ("EVENT_WAIT", "sync", 3_000, 1, "46", None),
+            ("hcom_allReduce__532_5_1", "comm", 20_000, 1, "group 0", None),
+        ]  # fmt: skip
+        check_invariants(trace)

@@ -36,7 +36,7 @@ _MARK_LANE: Final = re.compile(r"step trace\b", re.IGNORECASE)
 _DEVICE: Final = """
 INSERT INTO ascend_device BY NAME
 SELECT s.i, s.ts, s.dur, p.device, s.tid AS stream, s.name, s.task_type,
-    CASE WHEN s.task_type IS NULL AND m.ts IS NOT NULL THEN 'overhead' ELSE w.category END AS kind, s.connection, o.op,
+    CASE WHEN s.task_type IS NULL AND m.ts IS NOT NULL THEN 'control' ELSE w.category END AS kind, s.connection, o.op,
     s.model, s.data_size AS bytes, s.direction, s.args
 FROM ascend_spans s JOIN ascend_processes p USING (pid)
 LEFT JOIN (SELECT DISTINCT pid, tid, ts FROM ascend_flows WHERE cat = 'MsTx' AND NOT is_source) m

@@ -24,6 +24,7 @@ _COLUMNS: Final = {
     "l2_cache": ("Hit Rate", "Victim Rate"),
     "data_preprocess": ("Node", "Compute_time("),
     "operator_details": ("Name", "Host Self Duration(us)"),
+    "task_time": ("kernel_name", "kernel_type", "task_time(us)", "task_start(us)"),
 }
 #: `msprof`'s own names of some tables.
 _OTHERWISE: Final = {"kernel_details": ("op_summary",), "data_preprocess": ("aicpu",)}

@@ -35,7 +35,7 @@ class AscendReader:
     """Reads a rank's folder, its output folder, or one of its files by itself."""
 
     name = NAME
-    version = 7
+    version = 8
 
     def sniff(self, path: Path, head: bytes) -> int:
         """Recognise by content; a folder is recognised if it holds one rank's files."""

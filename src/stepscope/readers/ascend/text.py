@@ -13,6 +13,7 @@ from stepscope.readers.ascend.kernel_details import add_kernel_details
 from stepscope.readers.ascend.kinds import SAMPLES
 from stepscope.readers.ascend.tables import samples
 from stepscope.readers.ascend.tables.static_memory import add_static_memory
+from stepscope.readers.ascend.tables.task_time import add_task_time
 from stepscope.readers.ascend.trace_view import read_trace
 from stepscope.readers.protocol import Progress
 from stepscope.store.staging import Staging
@@ -29,6 +30,7 @@ def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str,
         )  # fmt: skip
     tables: dict[str, Callable[[Staging, CsvTable], None]] = {
         "kernel_details": add_kernel_details,
+        "task_time": add_task_time,
         "l2_cache": summaries.add_l2_cache,
         "operator_memory": memory.read_operator_memory,
         "memory_record": memory.read_components,

@@ -82,17 +82,17 @@ def device_kind(task_type: str, name: str) -> str:
     """The kind of work of a task on a device stream.
 
     Returns:
-        compute, copy, set (memset) or sync; `part` for parts of a collective, `control` for what the runtime does for
-        itself, `overhead` for the profiler's own marks.
+        compute, copy, set (memset) or sync; `part` for parts of a collective, `control` for marks and for what the
+        runtime does for itself, `overhead` for the profiler's own marks.
     """
     task, label = task_type.lower().replace(" ", "_"), name.lower().replace(" ", "_")
     if not task and _TYPES.fullmatch(label):
         task = label
-    if _PROFILER.search(label) or _PROFILER.search(task) or _MARK.fullmatch(task or label):
+    if _PROFILER.search(label) or _PROFILER.search(task):
         return "overhead"
     if _WAITS.search(task) or (task.startswith(("place_holder", "stars_common")) and _WAITS.search(label)):
         return "sync"
-    if _CONTROL.fullmatch(label) or _CONTROL.fullmatch(task):
+    if _CONTROL.fullmatch(label) or _CONTROL.fullmatch(task) or _MARK.fullmatch(task or label):
         return "control"
     if label == task and (task in _PARTS or _REDUCES.fullmatch(task)):
         return "part"
