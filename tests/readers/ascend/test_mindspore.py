@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.damage.small_ascend import COMM, HARDWARE, PROCESS, at, flow, named, span
+from bench.damage.small_ascend import COMM, HARDWARE, PROCESS, at, flow, kernel_rows, named, span, write_csv
 
 from readers.conformance import open_fresh
 from stepscope.analyses.registry import table_of
@@ -184,3 +184,13 @@ def test_what_the_framework_did_has_no_category(tmp_path: Path) -> None:
         assert {key: recording.attributes[key] for key in ("framework", "profiler_level", "ms_version")} == {
             "framework": "mindspore", "profiler_level": "Level0", "ms_version": "2.6.0",
         }  # fmt: skip
+
+
+def test_its_tables_call_steps_otherwise(tmp_path: Path) -> None:
+    output = tmp_path / "host_77_20240101120000000_ascend_ms" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    own = [{"Step ID" if name == "Step Id" else name: cell for name, cell in row.items()} for row in kernel_rows()]
+    write_csv(output / "kernel_details.csv", own)
+    with open_fresh(tmp_path) as trace:
+        assert trace.rows("SELECT number FROM steps") == [{"number": 7}]
+        assert trace.scalar("SELECT count(*) FROM kernel_metrics") == 0

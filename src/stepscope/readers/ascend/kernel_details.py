@@ -58,7 +58,7 @@ def add_kernel_details(staging: Staging, table: CsvTable) -> None:
         f"{table.text('Accelerator Core', 'Task Type')} AS core, {table.text('Stream ID', 'Stream Id')} AS stream, "
         f"try_cast({table.text('Device_id', 'Device ID')} AS INTEGER) AS device, "
         f"{table.text('Input Data Types')} AS operands, {table.text('HF32 Eligible')} AS hf32, {_args(table)} AS args, "
-        f"{table.integer('Step Id')} AS step "
+        f"{table.integer('Step Id', 'Step ID')} AS step "
         f"FROM {table.name}"
     )
     [untimed] = staging.one("SELECT count(*) FROM ascend_details WHERE ts IS NULL")

@@ -38,7 +38,7 @@ def kernels_in(paths: Sequence[Path], device: Callable[[], int | None]) -> tuple
         if None in operands:
             continue
         name, where = _place(header, ("Name", "Op Name")), _place(header, ("Device_id", "Device ID"))
-        step = _place(header, ("Step Id",))
+        step = _place(header, ("Step Id", "Step ID"))
         stepless |= step is None
         known: dict[tuple[str | None, ...], KernelKey | None] = {}
         own = None if where is not None else device()
