@@ -38,6 +38,9 @@ def roles(*length: int, host: tuple[int, ...] = (), partial: tuple[int, ...] = (
         ((100, 100, 100, 152), "ttte"),
         ((60, 100, 100, 100), "ettt"),
         ((82, 166, 84, 165, 83, 166), "tttttt"),  # run-ahead alternates
+        # One of many that vary is far beyond all of them.
+        ((20, 20, 40, 20, 20, 1200, 20, 20, 45, 20, 20, 20), "tttttotttttt"),
+        ((20, 20, 40, 20, 20, 140, 20, 20, 45, 20, 20, 20), "tttttttttttt"),
         ((217, 143, 217, 143, 216), "ttttt"),  # both workers are too slow
         ((217, 143, 217, 143, 200), "wtote"),
         ((217, 143, 217, 143, 143), "wtott"),

@@ -28,6 +28,9 @@ _RARE: Final = 0.15
 _SAME: Final = 0.05
 #: The same of fewer of them that are so many times as long as the others, within `_UNLIKE`.
 _FAR: Final = 2
+#: Among deviations that recur, those of at most that share of the steps are something else if they are so many times as
+#: large as all others: one token that waits for a log file, where lengths of the others vary.
+_BEYOND: Final = 5
 #: Least number of remaining steps to compare others with.
 _FEWEST: Final = 2
 #: Least number of steps between the first and the last to judge these two by.
@@ -113,16 +116,27 @@ def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
     spread = float(np.median(np.abs(sure - usual)))
     unlike = off > max(_UNLIKE * usual, _SPREADS * spread)
     inner = unlike[1:-1]
-    if np.count_nonzero(inner) > max(1, _RARE * step.size):
+    most = max(1, int(_RARE * step.size))
+    if np.count_nonzero(inner) > most:
         # Nor are the first and the last one outliers if they are like these.
-        recurring = off[1:-1][inner]
+        recurring = _recurring(off[1:-1][inner], most)
         unlike &= (off < recurring.min()) | (off > (1 + _UNLIKE) * recurring.max())
-        unlike[1:-1] = False
+        unlike[1:-1] = off[1:-1] >= _BEYOND * recurring.max()
     elif inner.any():
         recurs = unlike[0] and unlike[-1] and length[unlike].max() <= (1 + _SAME) * length[unlike].min()
         if recurs or ((unlike[0] or unlike[-1]) and _prevail(length, unlike)):
             return []
     return [] if step.size - np.count_nonzero(unlike) < _FEWEST else step[unlike].tolist()
+
+
+def _recurring(off: Times, most: int) -> Times:
+    """The deviations without the largest, at most so many, that are far beyond all others."""
+    ascending = np.sort(off)
+    for number in range(1, min(most, off.size - 1) + 1):
+        kept = ascending[:-number]
+        if ascending[-number] >= _BEYOND * kept[-1]:
+            return kept
+    return off
 
 
 def _prevail(length: Times, unlike: NDArray[np.bool_]) -> bool:
