@@ -59,6 +59,14 @@ def test_one_call_without_steps_is_no_loop() -> None:
         assert len(drafts("HST006", told)) == number
 
 
+def test_one_call_in_many_steps_is_no_loop_and_rare_ones_are_counted() -> None:
+    one = logging_functions.Logging(np.array([3]), np.array([0]), np.array([4]), ("train.py(3): log_metrics",))
+    once = {**given(0.2), logging_functions.logging: one}
+    assert [len(drafts("HST006", {**once, job.recorded_steps: steps})) for steps in (2, 3)] == [1, 0]
+    (rare,) = drafts("HST006", {**given(0.2), job.recorded_steps: 100})
+    assert "in 3 calls in 100 steps: " in rare.summary
+
+
 def test_what_only_looks_a_logger_up_logs_nothing() -> None:
     assert logging_functions.is_logging("logging/__init__.py(1477): debug")
     assert not logging_functions.is_logging("logging/__init__.py(2081): getLogger")

@@ -11,7 +11,8 @@ are copied from the device first, and a terminal or a shared file system may blo
 ## How it decides
 Such functions must take `min_share` of the mean step on the threads that run the steps
 (`logging_functions.logging_share`); they are recognised by their names and those of their libraries. Functions around a
-whole iteration do not count. The price is what the step would save on its dependency graph without them.
+whole iteration do not count, nor does what is called once in three or more steps. The price is what the step would save
+on its dependency graph without them.
 
 ## What to try
 Log every hundredth step. Add up metrics on the device and fetch them together. Write from a thread of its own, or from
@@ -27,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.language import said
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -36,6 +37,8 @@ from stepscope.signals.host.logging_functions import logging, logging_share, log
 from stepscope.signals.shared.job import recorded_steps, step_ns, stepless
 from stepscope.signals.shared.step_columns import longest
 
+#: What comes once in so many steps may not come again.
+_LOOP = 3
 #: Waiting that is so much of it belongs into the sentence.
 _WAITS = 0.1
 
@@ -68,15 +71,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(logging)
     if not found.events.size or s(logging_share) < limits["min_share"]:
         return
-    if found.events.size == 1 and s(stepless):
-        return  # no loop
-    rate = found.events.size / s(recorded_steps)
+    number = found.events.size
+    if number == 1 and (s(stepless) or s(recorded_steps) >= _LOOP):
+        return  # no loop, or once in it
     yield Draft(
         title="Logging takes time in the loop",
         summary=said(
-            "Logging, printing or metrics take {logging_share} of the step, in {rate} calls per step: "
-            "{names}.{waiting}",
-            logging_share=percent(s(logging_share)), rate=f"{rate:,.{0 if rate.is_integer() else 1}f}",
+            "Logging, printing or metrics take {logging_share} of the step, in {calls}: {names}.{waiting}",
+            logging_share=percent(s(logging_share)), calls=_calls(number, s(recorded_steps)),
             names=", ".join(found.names), waiting=_waiting(s),
         ),
         actions=(_RARELY, _TOGETHER),
@@ -85,6 +87,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=longest(found.events, found.dur),
         numbers={logging_share.name: s(logging_share), "min_share": limits["min_share"]},
     )  # fmt: skip
+
+
+def _calls(number: int, steps: int) -> str:
+    """How often: `3 calls per step`, or `7 calls in 48 steps` where many steps have none."""
+    if number < steps:
+        return said("{calls} in {steps}", calls=plural(number, "call"), steps=plural(steps, "step"))
+    rate = number / steps
+    return said("{rate} calls per step", rate=f"{rate:,.{0 if rate.is_integer() else 1}f}")
 
 
 def _waiting(s: Signals) -> str:
