@@ -30,8 +30,8 @@ Need = Literal[
     "pytorch", "python", "other python", "native", "kernels of its own", "directives", "openmp", "openacc", "cuda",
     "rocm", "cuda or rocm", "npu", "a device", "no device", "may train", "trains", "infers", "serves",
     "loop of its own", "loads", "not compiled", "compiled", "no graphs", "ddp", "fsdp",
-    "gradients reduced by hand", "gradients are reduced", "host not recorded", "vllm", "sglang", "llama.cpp",
-    "mindspore", "jax", "tensorflow", "onnxruntime",
+    "gradients reduced by hand", "gradients reduced in buckets", "gradients are reduced", "host not recorded", "vllm",
+    "sglang", "llama.cpp", "mindspore", "jax", "tensorflow", "onnxruntime",
 ]  # fmt: skip
 
 

@@ -54,6 +54,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "tensorflow": lambda p: p.framework == "tensorflow",
     "onnxruntime": lambda p: p.framework == "onnxruntime",
     "sglang": lambda p: p.kind == "serving" and "SGLang" in p.libraries,
+    "gradients reduced in buckets": lambda p: p.trains and not p.parallel & {"fsdp", "deepspeed", "pipeline"},
     "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,
 }
 

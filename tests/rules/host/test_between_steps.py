@@ -11,7 +11,7 @@ from stepscope.signals.host.outside import Between, between
 from stepscope.signals.host.own_work import Doing
 from support import Facts
 
-US = 1_000
+US, MS = 1_000, 1_000_000
 
 
 def decoding(apart: int, *, pause: int = 0, passes: int = 6) -> Trace:
@@ -65,3 +65,40 @@ def test_few_steps_tell_nothing() -> None:
     with pytest.raises(MissingInputError):
         drafts("HST016", {})
     assert findings("HST016", decoding(400, passes=3)) == []
+
+
+def served(apart: int, *events: str, device: bool = False) -> Facts:
+    """Ten marked steps of 1 ms of a host without a device, `apart` ms after each other, in which such functions run."""
+    facts = Facts()
+    for number in range(10):
+        at = number * (1 + apart) * 1_000 * US
+        facts.host("annotation", f"step[DECODE bs=4] {number}", at, 1_000 * US)
+        facts.host("op", "aten::cudnn_convolution" if device else "aten::mm", at, 990 * US)
+        for name in events:
+            facts.host("python", name, at + 1_000 * US, apart * 1_000 * US)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("events", "word"),
+    [
+        (("queue.py(154): get",), "waits there for another thread"),
+        (("serve.py(3): receive", "<built-in method recv of socket object at 0x7f84ba7dfa60>"), "for a connection"),
+        (("serve.py(3): tidy",), "tidy."),
+        ((), "does not show"),
+    ],
+)
+def test_of_a_host_alone_what_lies_between_its_steps_is_told(events: tuple[str, ...], word: str) -> None:
+    (finding,) = findings("HST016", served(3, *events).trace(reader="kineto"))
+    assert {"3.00 ms", "75.0 %", "9"} <= set(figures(finding.summary))
+    assert word in finding.summary
+    assert finding.actions
+
+
+def test_of_a_host_alone_little_time_or_what_may_be_a_device_is_no_finding() -> None:
+    alone = {between: Between(9, 3 * MS, 10 * MS, Doing(Intervals.empty()), 0.2, alone=True)}
+    assert len(drafts("HST016", alone)) == 1
+    for idle, period in ((2.9, 10.0), (1.0, 2.0)):
+        told = Between(9, round(idle * MS), round(period * MS), Doing(Intervals.empty()), 0.2, alone=True)
+        assert drafts("HST016", {between: told}) == []
+    assert findings("HST016", served(3, device=True).trace(reader="kineto")) == []

@@ -104,6 +104,28 @@ def told(facts: Facts) -> list[Finding]:
         ([("python", "data.py(3): load_image", 11, 48)], "load_image", "pool.map"),
         ([("python", "queue.py(154): get", 11, 48)], "waits there for another thread", "Process("),
         ([("python", "lib/queue.py(154): get_size", 11, 48)], "get_size", "prepare()"),
+        ([("python", "asyncio/selectors.py(451): select", 11, 48)], "for a connection", "coming.result()"),
+        (
+            [
+                ("python", "train.py(3): fetch", 11, 48),
+                ("python", "<built-in method recv of socket object at 0x7f>", 12, 40),
+            ],
+            "for a connection",
+            "coming.result()",
+        ),
+        (
+            [
+                ("python", "train.py(3): wait_for", 11, 48),
+                ("python", "<built-in method acquire of _thread.lock object at 0x7f>", 12, 40),
+            ],
+            "for another thread",
+            "Process(",
+        ),
+        (
+            [("python", "train.py(3): f", 11, 48), ("python", "<built-in method recv of socket>", 12, 20)],
+            "f",
+            "prepare()",
+        ),
     ],
 )
 def test_what_no_operator_does_is_named_with_what_fits_by_its_wording(
@@ -123,6 +145,16 @@ def test_what_ranks_exchange_through_the_host_is_no_work_of_the_program(ms: int,
     (finding,) = told(facts)
     assert ("52.0 %" in figures(finding.summary)) == (ms > 25)
     assert any(word in action.after for action in finding.actions)
+
+
+@pytest.mark.parametrize(("of_pairs", "word"), [(20, "irecv"), (19, "bucket")])
+def test_what_one_rank_sends_to_another_is_no_reduction_of_gradients(of_pairs: int, word: str) -> None:
+    facts = between(("op", "c10d::recv_", 10, 50), ("op", "AddmmBackward0", 60, 1))
+    facts.host("annotation", "gloo:recv", 12 * MS, of_pairs * MS, thread="gloo")
+    facts.host("annotation", "gloo:all_reduce", 32 * MS, 20 * MS, thread="gloo")
+    (finding,) = told(facts)
+    assert {"50.0 ms", "71.4 %"} <= set(figures(finding.summary))
+    assert word in finding.actions[0].after
 
 
 def test_what_ranks_exchange_and_what_one_does_alone_are_two_findings() -> None:

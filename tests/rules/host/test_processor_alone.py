@@ -11,17 +11,21 @@ from readers.kineto_text import document, op, opened
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Draft
+from stepscope.signals import Signals
 from stepscope.signals.host import own_operators
 from stepscope.signals.host.own_operators import OwnOperators
 
 MS = 1_000_000
 
 
-def _found(
-    recorded: int = 100, running: int = 50, *, sure: bool = True, in_steps: bool = False, short: int = 0
-) -> list[Draft]:
+def _found(recorded: int = 100, running: int = 50, *, sure: bool = True, steps: int = 0, **more: int) -> list[Draft]:
+    """Drafts for 40 ms of the operators' own time; all times in ms."""
     foremost = (("aten::sort", 30 * MS), ("aten::mm", 10 * MS))
-    told = OwnOperators(recorded * MS, in_steps, running * MS, 40 * MS, foremost, 7, short * MS, np.array([2, 1]), sure)
+    short, copying, double = (more.get(name, 0) * MS for name in ("short", "copying", "double"))
+    told = OwnOperators(
+        recorded * MS, steps, running * MS, more.get("own", 40) * MS, foremost, 7, short, np.array([2, 1]), sure,
+        copying, double,
+    )  # fmt: skip
     given: dict[Any, Any] = {own_operators.own_operators: told}
     return drafts("HST019", given)
 
@@ -33,9 +37,10 @@ def test_operators_that_take_the_time_are_named() -> None:
 
 
 def test_of_what_the_share_is_told() -> None:
-    (steps,), (recorded,) = _found(in_steps=True), _found()
+    (steps,), (recorded,) = _found(steps=5), _found()
     assert figures(steps.summary) == figures(recorded.summary)
     assert steps.summary != recorded.summary
+    assert (steps.taken_ns, recorded.taken_ns) == (10 * MS, 50 * MS)
 
 
 def test_what_might_be_a_device_is_left_open() -> None:
@@ -55,6 +60,19 @@ def test_where_calling_takes_the_time_larger_calls_are_advised(short: int, large
     (draft,), (other,) = _found(short=short), _found()
     assert (draft.actions[0] != other.actions[0]) == larger
     assert ("20.0 µs" in figures(draft.summary)) == larger
+
+
+@pytest.mark.parametrize("kind", ["copying", "double"])
+def test_what_most_time_goes_to_is_advised_on_first(kind: str) -> None:
+    (few,), (half,) = _found(**{kind: 19}), _found(**{kind: 20})
+    assert half.actions[1:] == few.actions
+    assert ("50 %" in figures(half.summary)) == (kind == "double")
+
+
+@pytest.mark.parametrize(("own", "word"), [(74, "(physical_cores)"), (75, "physical_cores // threads")])
+def test_threads_that_compute_side_by_side_share_the_cores(own: int, word: str) -> None:
+    (draft,) = _found(own=own)
+    assert word in draft.actions[0].after
 
 
 def test_with_a_device_the_rule_abstains() -> None:
@@ -104,6 +122,41 @@ def test_what_a_compiler_calls_is_no_operator_of_the_model(tmp_path: Path) -> No
         document(*compiling, op("aten::sort", 9_100, dur=100), op("aten::add", 9_900, dur=100)), tmp_path
     ) as trace:
         assert findings("HST019", trace) == []
+
+
+def test_numbers_of_double_precision_are_tensors_and_what_copies_is_counted(tmp_path: Path) -> None:
+    def typed(name: str, at: int, dur: int, types: list[str], shapes: list[list[int]]) -> str:
+        return op(name, at, dur=dur, args={"Input Dims": shapes, "Input type": types})
+
+    texts = [
+        typed("aten::mm", 0, 5_000, ["double", "double"], [[4, 4], [4, 4]]),
+        typed("aten::mul", 6_000, 3_000, ["float", "double"], [[4, 4], []]),
+        typed("aten::copy_", 10_000, 2_000, ["float", "double"], [[4, 4], [4, 4]]),
+    ]
+    with opened(document(*texts), tmp_path) as trace:
+        found = Signals.of(trace)(own_operators.own_operators)
+    assert (found.double_ns, found.copying_ns, found.own_ns) == (5 * MS, 2 * MS, 10 * MS)
+
+
+def test_typical_steps_are_what_operators_are_held_against(tmp_path: Path) -> None:
+    """The first of five steps waits for 90 ms before its operator."""
+    texts, at = [op("aten::empty", 0, dur=1)], 1_000
+    for number, wait in enumerate((90_000, 0, 0, 0, 0)):
+        texts.append(op(f"ProfilerStep#{number}", at, dur=wait + 3_000, cat="user_annotation"))
+        texts.append(op("aten::sort", at + wait + 100, dur=2_700))
+        at += wait + 3_000
+    with opened(document(*texts), tmp_path) as trace:
+        (finding,) = findings("HST019", trace)
+    assert {"90.0 %", "12.0 ms"} <= set(figures(finding.summary))
+
+
+def test_what_holds_a_wait_for_other_ranks_is_no_operator_of_the_model(tmp_path: Path) -> None:
+    node = "autograd::engine::evaluate_function: AddmmBackward0"
+    texts = [op("aten::sort", 0, dur=100), op(node, 200, dur=9_000), op("aten::sort", 9_300, dur=100)]
+    gloo = op("gloo:all_gather", 300, dur=8_000, cat="user_annotation", tid=7)
+    for more, number in (((), 1), ((gloo,), 0)):
+        with opened(document(*texts, *more), tmp_path) as trace:
+            assert len(findings("HST019", trace)) == number
 
 
 def test_what_is_short_is_told(tmp_path: Path) -> None:

@@ -101,3 +101,40 @@ def test_two_steps_are_too_few() -> None:
     with pytest.raises(MissingInputError):
         drafts("HST020", {})
     assert findings("HST020", loop(3, slow=1).trace()) == []
+
+
+def alone(category: str, name: str, *, slow: int = 3) -> Facts:
+    """Steps of 5 ms of a host without a device, of which one has 100 ms more, in such an event."""
+    facts, at = Facts(), 0
+    for step in range(6):
+        start, at = at, at + (100 * MS if step == slow else 0)
+        if at > start:
+            facts.host(category, name, start + 1_000, 100 * MS - 2_000)
+        facts.host("op", "aten::mm", at, 5 * MS)
+        facts.step(step + 10, start, (at := at + 5 * MS) - start)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("category", "name", "kind"),
+    [("python", "train.py(30): flush", "work"), ("python", "x/ckpt.py(1): save_ckpt", "saving"),
+     ("op", "aten::sort", "compute")],
+)  # fmt: skip
+def test_of_a_host_alone_operators_count_for_the_device(category: str, name: str, kind: str) -> None:
+    (finding,) = findings("HST020", alone(category, name).trace(reader="kineto"))
+    assert {"13", "105 ms", "5.00 ms"} <= set(figures(finding.summary))
+    assert "device" not in finding.summary
+    assert told(alone(category, name))[1] == kind
+
+
+def test_what_may_be_a_wait_for_a_device_that_is_not_recorded_is_left_alone() -> None:
+    facts = alone("python", "train.py(30): flush")
+    facts.host("op", "aten::cudnn_convolution", 1, 10)
+    assert findings("HST020", facts.trace(reader="kineto")) == []
+
+
+def test_it_stands_by_the_time_it_takes_where_no_device_is_seen() -> None:
+    (draft,) = drafts("HST020", given(60))
+    found = slow_steps.LongSteps((12,), 70 * MS, 60 * MS, 10 * MS, 8, 1000 * MS, "work", "f", 60 * MS, alone=True)
+    (other,) = drafts("HST020", {slow_steps.slow_steps: found})
+    assert (draft.taken_ns, other.taken_ns) == (None, 60 * MS // 9)

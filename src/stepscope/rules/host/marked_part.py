@@ -10,12 +10,13 @@ model's; a download, a checkpoint or an environment between them is not, and no 
 
 ## How it decides
 The time of the ranges of the busiest thread (`marked_parts.marked_parts`), each without the ranges inside it, in
-complete steps, or in the whole recording without steps. The largest must come to `min_share` of that. There is
-no price: whether the host works in it or waits for a device is not recorded. Between operators, stretches of a
-millisecond and more count in which no thread is in one, waits for batches, compiling and ranges named as passes of the
-model taken off (`between_operators.between_operators`); they are named by the functions or ranges around them, and must
-come to `min_share` as well, and to `min_ns`. Where gloo's collectives take half of them, or a function of Python's that
-waits for another thread or process is around them, that is said, and what shortens it.
+complete steps, or in the whole recording without steps. The largest must come to `min_share` of that. There is no
+price: whether the host works in it or waits for a device is not recorded. Between operators, stretches of a millisecond
+and more count in which no thread is in one, waits for batches, compiling and ranges named as passes of the model taken
+off (`between_operators.between_operators`); they are named by the functions or ranges around them, and must come to
+`min_share` as well, and to `min_ns`. Where gloo's collectives take half of them, or functions of Python's that wait for
+another thread or process, or for a connection, that is said, and what shortens it. Operators of c10d and nodes of the
+autograd engine are no operators of the model there, since they hold waits for other ranks.
 
 ## What to try
 Record the device and the calls of the operating system together with the ranges; then the part shows as work of the
@@ -36,6 +37,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.host_work import AWAKE, LESS, MARK, longest_of, where
 from stepscope.rules.host.unused_device import FETCHED, RECORD_LATER
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.shared.awaited import AWAITED, WAITS
 from stepscope.signals import Signals
 from stepscope.signals.host.between_operators import BetweenOperators, between_operators
 from stepscope.signals.host.marked_parts import marked_parts
@@ -63,17 +65,28 @@ _AHEAD: Final = Action(
     before="for path in paths:\n    model(preprocess(path))",
     after="with ProcessPoolExecutor() as pool:\n    for inputs in pool.map(preprocess, paths):\n        model(inputs)",
 )  # fmt: skip
-_ANOTHER: Final = Action(
-    "See what it waits for: have several threads or processes prepare that, or make it cheaper",
-    page="data-loading", needs=("python",),
-    before="Thread(target=fill, args=(queue,)).start()",
-    after="for _ in range(4):\n    Process(target=fill, args=(queue,)).start()   # or workers of a loader",
+_EXCHANGE: Final = (
+    Action(
+        "Exchange gradients in fewer and larger buckets, and once per update", page="overlapping-communication",
+        before="DistributedDataParallel(model, bucket_cap_mb=1)",
+        after="DistributedDataParallel(model)   # buckets of 25 MiB\n"
+        "with model.no_sync():  # in all but the last micro-batch\n    loss.backward()",
+        needs=("gradients reduced in buckets",),
+    ),
+    Action(
+        "Exchange more at a time: wrap larger parts of the model, and exchange once per update",
+        page="overlapping-communication", needs=("fsdp",),
+        before="for layer in model.layers:\n    for part in layer.children():\n        fully_shard(part)",
+        after="for layer in model.layers:\n    fully_shard(layer)",
+    ),
 )  # fmt: skip
-_EXCHANGE: Final = Action(
-    "Exchange gradients in fewer and larger buckets, and once per update", page="overlapping-communication",
-    before="DistributedDataParallel(model, bucket_cap_mb=1)",
-    after="DistributedDataParallel(model)   # buckets of 25 MiB\n"
-    "with model.no_sync():  # in all but the last micro-batch\n    loss.backward()",
+_PAIRS: Final = (
+    Action(
+        "Give each rank as much work, send before the other rank needs it, and receive while computing",
+        page="pipeline-parallelism",
+        before="dist.send(y, 1)\ndist.recv(grad, 1)",
+        after="sent = dist.isend(y, 1)\ncoming = dist.irecv(grad, 1)\n...  # the next micro-batch\ncoming.wait()",
+    ),
 )  # fmt: skip
 
 
@@ -91,9 +104,9 @@ def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
     known = bool(doing.name or doing.parts)
     of = said("each step") if found.steps else said("the recording")
     if found.exchanges:
-        actions: tuple[Action, ...] = (_EXCHANGE,)
-    elif found.waits:
-        actions = (_ANOTHER,)
+        actions: tuple[Action, ...] = _PAIRS if found.in_pairs else _EXCHANGE
+    elif found.awaits:
+        actions = (AWAITED[found.awaits],)
     elif not known:
         actions = (MARK["any"], *(() if found.steps else (RECORD_LATER,)))
     elif doing.sleeps:
@@ -124,8 +137,8 @@ def _waits(found: BetweenOperators) -> str:
             " In {share} of it ranks exchange data through the host, or wait there for one that comes later.",
             share=percent(found.exchange),
         )
-    if found.waits:
-        return said(" It waits there for another thread or process.")
+    if found.awaits:
+        return WAITS[found.awaits]
     return said(" It may wait there for a device: the recording names one.") if found.device else ""
 
 

@@ -16,10 +16,12 @@ take most of the time where a device would only have been given them (`ran_on.ra
 libraries, device memory, and reads that wait speak against it. They must take `min_share` of the recording. What a
 device would save is unknown, so there is no price.
 
-Without a device, and without a sign of one, operators must run for `min_operators` of the recording, or of its complete
+Without a device, and without a sign of one, operators must run for `min_operators` of the recording, or of its typical
 steps, which last `min_ns` or more; they are ranked by the time that they take without those that they call, on all
 threads. What runs while code is compiled does not count. Where `min_short` of their time is in calls of less than
-20 µs, calling them is what takes the time, and larger calls are advised instead of more cores.
+20 µs, calling them is what takes the time, and larger calls are advised instead of more cores. Where half of it is in
+operators on double precision, or in copies, that is advised on first. Where ranks exchange data through the host,
+operators of c10d and nodes of the autograd engine do not count, since they hold waits for other ranks.
 
 ## What to try
 Move the model and its inputs to the device. Where the processor is meant: use all of its cores, compile, and compute in
@@ -37,18 +39,24 @@ from collections.abc import Iterator
 from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.shared.processor_remedies import DEVICES, LARGER, STACKS, THREADS, moved
+from stepscope.rules.shared.processor_remedies import CONVERTED, DEVICES, LARGER, SHARED, SINGLE, STACKS, THREADS, moved
 from stepscope.signals import Signals
 from stepscope.signals.host.own_operators import SHORT_NS, OwnOperators, own_operators
 from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.job import platform, span_ns
+from stepscope.signals.shared.program import program
+
+#: Of the operators' own time: what is said of that is said of most of it.
+_MOST = 0.5
+#: With so many threads in operators at a time, on average, they share the cores.
+_THREADS = 1.5
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Ask where the operators ran, and which of them take the time where there is no device."""
     alone = s.maybe(own_operators)
     if alone is not None:
-        yield from _alone(alone, limits)
+        yield from _alone(s, alone, limits)
         return
     found = s(ran_on)
     if found.where != "cpu" or not found.listed or found.took_ns < limits["min_share"] * s(span_ns):
@@ -78,7 +86,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )  # fmt: skip
 
 
-def _alone(found: OwnOperators, limits: Limits) -> Iterator[Draft]:
+def _lines(s: Signals) -> bool:
+    """Whether the recording tells the lines of the program that call operators, and on what shapes."""
+    told = s.maybe(program)
+    return told is not None and {"with_stack", "record_shapes"} <= told.recorded
+
+
+def _alone(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[Draft]:
     share = found.running_ns / found.recorded_ns
     if found.recorded_ns < limits["min_ns"] or share < limits["min_operators"] or not found.foremost:
         return
@@ -90,22 +104,33 @@ def _alone(found: OwnOperators, limits: Limits) -> Iterator[Draft]:
         if found.sure
         else said(" Whether the processor computes them, or waits for a device that is not recorded, is not told.")
     )
+    own = max(found.own_ns, 1)
     small = found.short_ns >= limits["min_short"] * found.own_ns
+    double, copying = (part / own >= _MOST for part in (found.double_ns, found.copying_ns))
     length = duration(found.recorded_ns)
-    of = said("{length} of the steps", length=length) if found.in_steps else said("{length} recorded", length=length)
+    of = said("{length} of the steps", length=length) if found.steps else said("{length} recorded", length=length)
     yield Draft(
         title="Operators on the host take most of the time",
         summary=said(
             "Operators run for {share} of the {of}, and no device is seen. Of their own time most goes "
-            "to {told}, in {number}.{small}{doubt}",
+            "to {told}, in {number}.{small}{double}{doubt}",
             share=percent(share), of=of, told=told, number=plural(found.number, "call"), doubt=doubt,
             small=said(
                 " {part} of it is in calls of less than {short}: they take about as long whatever they compute.",
-                part=percent(found.short_ns / max(found.own_ns, 1), 0), short=duration(SHORT_NS),
+                part=percent(found.short_ns / own, 0), short=duration(SHORT_NS),
             ) if small else "",
+            double=said(
+                " {part} of it is in operators on numbers of double precision.", part=percent(found.double_ns / own, 0)
+            ) if double else "",
         ),
-        actions=(LARGER if small else THREADS, *DEVICES, STACKS),
-        taken_ns=found.running_ns,
+        actions=(
+            *((SINGLE,) if double else ()),
+            *((CONVERTED,) if copying else ()),
+            LARGER if small else SHARED if found.threads >= _THREADS else THREADS,
+            *DEVICES,
+            *(() if _lines(s) else (STACKS,)),
+        ),
+        taken_ns=found.running_ns // max(found.steps, 1),
         confidence=0.7 if found.sure else 0.5,
         events=found.events[:20],
         rows=({"table": "operators", "where": {"name": found.foremost[0][0]}},),

@@ -11,7 +11,8 @@ doubles its time. Figures per step can't show it, since they are about the other
 ## How it decides
 What these steps last longer than typical ones (`slow_steps.slow_steps`), as a share of all these steps together, must
 reach `min_share`. What takes half of that is named: compiling, loading, collecting garbage, a call of the runtime or
-the innermost function or range while the devices are idle, else communication, copies or computing of the devices.
+the innermost function or range while the devices are idle, else communication, copies or computing of the devices; of
+a host alone, its operators count for the devices.
 There is no price, since a few steps don't show how often such ones come. It stands first where it takes several times
 as long as the typical steps together.
 
@@ -89,6 +90,15 @@ _DOING: Final = {
     ),
     "": pattern("the recording does not show what takes the time"),
 }
+#: The same where no device is seen.
+_ALONE: Final = {
+    **_DOING,
+    "saving": pattern("the program saves for {took} of it{name}"),
+    "work": pattern("no operator runs for {took} of it{name}"),
+    "call": pattern("{call} takes {took} of it"),
+    "unseen": pattern("no operator runs for {took} of it, and the recording does not show what the host does"),
+    "compute": pattern("operators run {took} more than in the others. A hypothesis: an evaluation, or a larger batch"),
+}
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -108,7 +118,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             number=number,
         ),
         actions=_ACTIONS.get(found.kind, (_STACKS,)),
-        taken_ns=found.more_ns // number if first else None,
+        taken_ns=found.more_ns // number if first or found.alone else None,
         placed_as_ns=found.more_ns // number if first else None,
         recorded_share=found.more_ns / found.recorded_ns,
         confidence=0.85 if found.kind else 0.7,
@@ -134,7 +144,8 @@ def _doing(found: LongSteps) -> str:
         if found.kind == "compiling"
         else said(", most of it in {name}", name=found.name)
     )
-    return said(_DOING[found.kind], took=duration(found.took_ns), name=name if found.name else "", call=found.name)
+    words = _ALONE if found.alone else _DOING
+    return said(words[found.kind], took=duration(found.took_ns), name=name if found.name else "", call=found.name)
 
 
 RULE = Rule(

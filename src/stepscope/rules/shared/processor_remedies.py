@@ -12,6 +12,26 @@ THREADS = Action(
     "torch.bfloat16):\n    y = model(x)",
     page="host-cores",
 )
+#: The same where several threads compute side by side: each with all cores, they get into each other's way.
+SHARED = Action(
+    "If the processor is what you want: compile for it, compute in bfloat16 where it is faster, and give each of the "
+    "threads that run models its share of the cores",
+    before="y = model(x)",
+    after="torch.set_num_threads(physical_cores // threads)\nmodel = torch.compile(model)\n"
+    'with torch.autocast("cpu", torch.bfloat16):\n    y = model(x)',
+    page="host-cores",
+)
+CONVERTED = Action(
+    "Convert tensors and lay them out once, before the loop or where batches are made, not in each step",
+    before="for batch in batches:\n    y = model(torch.from_numpy(batch).float().permute(0, 3, 1, 2).contiguous())",
+    after="inputs = [torch.from_numpy(batch).float().permute(0, 3, 1, 2).contiguous() for batch in batches]\n"
+    "for x in inputs:\n    y = model(x)",
+)
+SINGLE = Action(
+    "Compute in float32 unless double precision is meant: NumPy's arrays are float64, and tensors made of them as well",
+    before="x = torch.from_numpy(array)",
+    after="x = torch.from_numpy(array).float()",
+)
 LARGER = Action(
     "Do more in each call: all rows at once instead of one after another; compiled code calls fewer operators",
     before="y = [model(row) for row in x]",

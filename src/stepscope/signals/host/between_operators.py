@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,18 +17,12 @@ from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.one_time import loading_intervals
 from stepscope.signals.host.own_work import Doing, asking, told
 from stepscope.signals.host.ran_on import ran_on, slow_reads
+from stepscope.signals.host.waits_for_others import Awaited, awaited
 from stepscope.signals.shared import host_collectives
 from stepscope.signals.signal import Signals, signal
 
 _PASSES: Final = ("forward", "backward", "optimizer", "recomputation", "prefill", "decode", "mixed", "denoise")
-#: Python's functions that wait for what another thread or process hands over.
-_WAITING: Final = re.compile(
-    r"(^|/)(queue\.py\(\d+\): (get|put|join)|"
-    r"multiprocessing/(queues|connection|pool)\.py\(\d+\): (get|next|poll|wait|_?recv\w*)|"
-    r"concurrent/futures/\w+\.py\(\d+\): (result\w*|wait|as_completed|_result_or_cancel)|"
-    r"subprocess\.py\(\d+\): (_?wait|_?communicate)|selectors\.py\(\d+\): select)$"
-)
-#: From this share of the time on ranks exchange data in it.
+#: From this share of the time on ranks exchange data in it, or of that each with one other.
 _MOSTLY: Final = 0.5
 #: What is shorter is Python between two operators.
 _LEAST_NS: Final = 1_000_000
@@ -45,6 +38,8 @@ class BetweenOperators:
         steps: Number of those steps; 0 without.
         device: Whether the recording names a device, and nothing tells that operators ran on the processor.
         exchange: Share of the stretches in which ranks exchange data through the host.
+        pairs: Share of that in which one rank sends to another.
+        awaits: What the main thread waits for in most of them.
     """
 
     doing: Doing
@@ -52,6 +47,8 @@ class BetweenOperators:
     steps: int
     device: bool = False
     exchange: float = 0.0
+    pairs: float = 0.0
+    awaits: Awaited = ""
 
     @property
     def exchanges(self) -> bool:
@@ -59,9 +56,9 @@ class BetweenOperators:
         return self.exchange >= _MOSTLY
 
     @property
-    def waits(self) -> bool:
-        """Whether what covers most of them waits for another thread or process."""
-        return bool(_WAITING.search(self.doing.name))
+    def in_pairs(self) -> bool:
+        """Whether most of what ranks exchange goes from one to another, as between stages of a pipeline."""
+        return self.exchanges and self.pairs >= _MOSTLY
 
 
 def _passes(s: Signals) -> Intervals:
@@ -86,6 +83,7 @@ def between_operators(s: Signals) -> BetweenOperators:
     if hosts is None:
         raise MissingInputError.of("operators")
     ops = np.flatnonzero(spans.of("op") & on_host(s.trace, spans.track) & (spans.dur > 0))
+    ops = ops[~np.isin(spans.name[ops], s(host_collectives.holding))]
     every = Steps.of(s.trace)
     inner = every.whole & every.found
     window = Intervals.union_of(every.ts[inner], every.stop[inner]) if inner.any() else hosts.recorded
@@ -102,6 +100,11 @@ def between_operators(s: Signals) -> BetweenOperators:
     doing = told(s, Intervals(found.starts[long], found.ends[long]))
     named = bool(ran.listed) and ran.where != "cpu"
     exchanged = s(host_collectives.on_host)
-    exchanges = Intervals.union_of(exchanged.ts, exchanged.ts + np.maximum(exchanged.dur, 0))
-    share = (doing.found & exchanges).total / max(doing.found.total, 1)
-    return BetweenOperators(doing, window.total, int(np.count_nonzero(inner)), named, share)
+    exchanges, of_pairs = (
+        doing.found & Intervals.union_of(exchanged.ts[some], exchanged.ts[some] + np.maximum(exchanged.dur[some], 0))
+        for some in (slice(None), exchanged.pair)
+    )
+    return BetweenOperators(
+        doing, window.total, int(np.count_nonzero(inner)), named, exchanges.total / max(doing.found.total, 1),
+        of_pairs.total / max(exchanges.total, 1), awaited(s, doing, hosts.feeders[0]),
+    )  # fmt: skip

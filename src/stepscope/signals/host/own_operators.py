@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,16 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, names_by_id, on_host
+from stepscope.model.events.columns import Spans, named, names_by_id, on_host
+from stepscope.model.events.op_inputs import input_texts, inputs_at
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
+from stepscope.model.trace import Trace
 from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.ran_on import own_times, ran_on
+from stepscope.signals.shared.host_collectives import holding
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
 
 #: Operators that only hold others take next to nothing by themselves.
 _NAMED: Final = 3
+#: And no part of the time is told that is less than this of it.
+_LEAST: Final = 0.005
+#: What copies tensors, to convert them to another type or to lay them out anew.
+_COPYING: Final = re.compile(r"^aten::(copy_|_copy_from|clone|contiguous|_to_copy)$")
+_DOUBLE: Final = re.compile(r'"double"|complex<double>')
 #: A call that takes less does so whatever it computes: PyTorch needs some microseconds to call any operator.
 SHORT_NS: Final = 20_000
 
@@ -28,19 +38,21 @@ class OwnOperators:
     """Operators on the host's threads, in a recording without a device.
 
     Attributes:
-        recorded_ns: From the first event to the end of the last; where steps are known, the time of all complete ones.
-        in_steps: Whether it is the time of steps, as what follows is.
+        recorded_ns: From the first event to the end of the last; where steps are known, the time of all typical ones.
+        steps: How many steps that are; 0 where it is no time of steps. What follows is of the same time.
         running_ns: Time in which any of them runs.
         own_ns: Their own times, of all threads together.
         foremost: Those with the most time by themselves, with that time, ns.
         number: How many calls of these there are.
         short_ns: Own time of the calls that take less than `SHORT_NS`.
         events: int64[n], calls of the foremost one, the longest first.
+        copying_ns: Own time of those that copy tensors.
+        double_ns: Own time of those that take numbers of double precision.
         sure: Whether it is known that the processor computes them; else a device might, which nothing shows.
     """
 
     recorded_ns: int
-    in_steps: bool
+    steps: int
     running_ns: int
     own_ns: int
     foremost: tuple[tuple[str, int], ...]
@@ -48,6 +60,13 @@ class OwnOperators:
     short_ns: int
     events: NDArray[np.int64]
     sure: bool
+    copying_ns: int = 0
+    double_ns: int = 0
+
+    @property
+    def threads(self) -> float:
+        """How many threads run operators at a time, where any does."""
+        return self.own_ns / max(self.running_ns, 1)
 
 
 @signal()
@@ -58,9 +77,9 @@ def own_operators(s: Signals) -> OwnOperators:
         raise MissingInputError("work was given to a device, or the recording names one")
     spans, names = Spans(s.trace), s.trace.once(names_by_id)
     steps = Steps.of(s.trace)
-    inner = steps.whole & steps.found
+    inner = steps.typical & steps.found if (steps.typical & steps.found).any() else steps.whole & steps.found
     window = Intervals.union_of(steps.ts[inner], steps.stop[inner])
-    chosen = spans.of("op") & on_host(s.trace, spans.track)
+    chosen = spans.of("op") & on_host(s.trace, spans.track) & ~np.isin(spans.name, s(holding))
     if window.total:
         chosen &= window.at(spans.ts)
     compiling = _compiling(s, spans)
@@ -73,16 +92,33 @@ def own_operators(s: Signals) -> OwnOperators:
     order = np.argsort(-totals, kind="stable")[:_NAMED]
     first = ops[name == order[0]]
     ts = spans.ts[ops]
+    copying = named(s.trace, _COPYING.search)[ops]
     running = Intervals.union_of(ts, ts + np.maximum(spans.dur[ops], 0)) - compiling
     if window.total:
         running &= window
     return OwnOperators(
-        window.total or s(span_ns), window.total > 0, running.total, int(own.sum()),
-        tuple((names[int(one)], int(totals[one])) for one in order.tolist() if totals[one] > 0),
-        int(np.isin(name, order).sum()), int(own[own < SHORT_NS].sum()),
+        window.total or s(span_ns), int(np.count_nonzero(inner)) if window.total else 0, running.total, int(own.sum()),
+        tuple((names[int(one)], int(totals[one])) for one in order.tolist() if totals[one] > _LEAST * own.sum()),
+        int(np.isin(name, order[totals[order] > _LEAST * own.sum()]).sum()), int(own[own < SHORT_NS].sum()),
         spans.id[first[np.argsort(-spans.dur[first], kind="stable")]].astype(np.int64),
         where.where == "cpu" and where.sure,
+        int(own[copying].sum()), _double(s.trace, ops[~copying], own[~copying]),
     )  # fmt: skip
+
+
+def _double(trace: Trace, ops: NDArray[np.int64], own: NDArray[np.int64]) -> int:
+    """Own time of the operators that take tensors of double precision; a number in a formula is none."""
+    texts, rows = trace.once(input_texts), inputs_at(trace, ops)
+    double = [row for row, text in texts.items() if _DOUBLE.search(text["dtypes"]) and _takes_double(text)]
+    return int(own[np.isin(rows, double)].sum())
+
+
+def _takes_double(text: dict[str, str]) -> bool:
+    try:
+        types, shapes = json.loads(text["dtypes"]), json.loads(text["shapes"] or "[]")
+    except ValueError:
+        return False
+    return any(_DOUBLE.search(f'"{one}"') and shape for one, shape in zip(types, shapes, strict=False))
 
 
 def _compiling(s: Signals, spans: Spans) -> Intervals:

@@ -10,12 +10,14 @@ import numpy as np
 
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import host_states
+from stepscope.analyses.shared.needs import has_device
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Ids, Spans, names_by_id
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.one_time import LOOP, compiling_intervals, loading_intervals
+from stepscope.signals.host.outside import host_operators
 from stepscope.signals.host.own_work import told
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
@@ -50,6 +52,7 @@ class LongSteps:
         name: The event in which it was spent; empty if none is known.
         took_ns: How long that took in these steps.
         ranges: Start and end of each.
+        alone: Whether no device is seen, so that the host's operators count for its work.
     """
 
     steps: tuple[int, ...] = ()
@@ -62,6 +65,7 @@ class LongSteps:
     name: str = ""
     took_ns: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
+    alone: bool = False
 
 
 @signal()
@@ -82,15 +86,17 @@ def slow_steps(s: Signals) -> LongSteps:
     return LongSteps(
         tuple(rows["number"][one] for one in at.tolist()), int(steps.length[at].max()), more, usual,
         int(np.count_nonzero(typical)), s(span_ns), kind, name, took,
-        tuple(zip(steps.start[at].tolist(), steps.end[at].tolist(), strict=True)),
+        tuple(zip(steps.start[at].tolist(), steps.end[at].tolist(), strict=True)), not s.trace.once(has_device),
     )  # fmt: skip
 
 
 def _cause(s: Signals, within: Intervals, like: Intervals, more: int) -> tuple[str, str, int]:
     """What takes most of it, in which event, for how long; `like` are typical steps to compare with."""
-    devices, least = s.trace.once(device_times), _MOST * more
+    alone, least = not s.trace.once(has_device), _MOST * more
     busy, working = Intervals.empty(), dict.fromkeys(("communication", "copies", "compute"), Intervals.empty())
-    for device in devices:
+    if alone:
+        busy = working["compute"] = host_operators(s)
+    for device in [] if alone else s.trace.once(device_times):
         busy = busy | device.busy
         for kind, part in zip(working, (device.comm, device.copy, device.compute), strict=True):
             working[kind] = working[kind] | part
