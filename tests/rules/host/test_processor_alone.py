@@ -21,10 +21,10 @@ MS = 1_000_000
 def _found(recorded: int = 100, running: int = 50, *, sure: bool = True, steps: int = 0, **more: int) -> list[Draft]:
     """Drafts for 40 ms of the operators' own time; all times in ms."""
     foremost = (("aten::sort", 30 * MS), ("aten::mm", 10 * MS))
-    short, copying, double = (more.get(name, 0) * MS for name in ("short", "copying", "double"))
+    short, copied, double = (more.get(name, 0) * MS for name in ("short", "copied", "double"))
     told = OwnOperators(
         recorded * MS, steps, running * MS, more.get("own", 40) * MS, foremost, 7, short, np.array([2, 1]), sure,
-        copying, double,
+        copied, double,
     )  # fmt: skip
     given: dict[Any, Any] = {own_operators.own_operators: told}
     return drafts("HST019", given)
@@ -62,7 +62,7 @@ def test_where_calling_takes_the_time_larger_calls_are_advised(short: int, large
     assert ("20.0 µs" in figures(draft.summary)) == larger
 
 
-@pytest.mark.parametrize("kind", ["copying", "double"])
+@pytest.mark.parametrize("kind", ["copied", "double"])
 def test_what_most_time_goes_to_is_advised_on_first(kind: str) -> None:
     (few,), (half,) = _found(**{kind: 19}), _found(**{kind: 20})
     assert half.actions[1:] == few.actions
@@ -135,7 +135,7 @@ def test_numbers_of_double_precision_are_tensors_and_what_copies_is_counted(tmp_
     ]
     with opened(document(*texts), tmp_path) as trace:
         found = Signals.of(trace)(own_operators.own_operators)
-    assert (found.double_ns, found.copying_ns, found.own_ns) == (5 * MS, 2 * MS, 10 * MS)
+    assert (found.double_ns, found.copied_ns, found.own_ns) == (5 * MS, 2 * MS, 10 * MS)
 
 
 def test_typical_steps_are_what_operators_are_held_against(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.host_work import AWAKE, LESS, MARK, longest_of, where
 from stepscope.rules.host.unused_device import FETCHED, RECORD_LATER
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.shared.awaited import AWAITED, WAITS
+from stepscope.rules.shared.awaited import AWAITED, EXCHANGE, PAIRS, WAITS
 from stepscope.signals import Signals
 from stepscope.signals.host.between_operators import BetweenOperators, between_operators
 from stepscope.signals.host.marked_parts import marked_parts
@@ -65,29 +65,6 @@ _AHEAD: Final = Action(
     before="for path in paths:\n    model(preprocess(path))",
     after="with ProcessPoolExecutor() as pool:\n    for inputs in pool.map(preprocess, paths):\n        model(inputs)",
 )  # fmt: skip
-_EXCHANGE: Final = (
-    Action(
-        "Exchange gradients in fewer and larger buckets, and once per update", page="overlapping-communication",
-        before="DistributedDataParallel(model, bucket_cap_mb=1)",
-        after="DistributedDataParallel(model)   # buckets of 25 MiB\n"
-        "with model.no_sync():  # in all but the last micro-batch\n    loss.backward()",
-        needs=("gradients reduced in buckets",),
-    ),
-    Action(
-        "Exchange more at a time: wrap larger parts of the model, and exchange once per update",
-        page="overlapping-communication", needs=("fsdp",),
-        before="for layer in model.layers:\n    for part in layer.children():\n        fully_shard(part)",
-        after="for layer in model.layers:\n    fully_shard(layer)",
-    ),
-)  # fmt: skip
-_PAIRS: Final = (
-    Action(
-        "Give each rank as much work, send before the other rank needs it, and receive while computing",
-        page="pipeline-parallelism",
-        before="dist.send(y, 1)\ndist.recv(grad, 1)",
-        after="sent = dist.isend(y, 1)\ncoming = dist.irecv(grad, 1)\n...  # the next micro-batch\ncoming.wait()",
-    ),
-)  # fmt: skip
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -104,7 +81,7 @@ def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
     known = bool(doing.name or doing.parts)
     of = said("each step") if found.steps else said("the recording")
     if found.exchanges:
-        actions: tuple[Action, ...] = _PAIRS if found.in_pairs else _EXCHANGE
+        actions: tuple[Action, ...] = PAIRS if found.in_pairs else EXCHANGE
     elif found.awaits:
         actions = (AWAITED[found.awaits],)
     elif not known:

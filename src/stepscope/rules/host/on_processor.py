@@ -106,7 +106,7 @@ def _alone(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[Draft]:
     )
     own = max(found.own_ns, 1)
     small = found.short_ns >= limits["min_short"] * found.own_ns
-    double, copying = (part / own >= _MOST for part in (found.double_ns, found.copying_ns))
+    double, copied = (part / own >= _MOST for part in (found.double_ns, found.copied_ns))
     length = duration(found.recorded_ns)
     of = said("{length} of the steps", length=length) if found.steps else said("{length} recorded", length=length)
     yield Draft(
@@ -125,7 +125,7 @@ def _alone(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[Draft]:
         ),
         actions=(
             *((SINGLE,) if double else ()),
-            *((CONVERTED,) if copying else ()),
+            *((CONVERTED,) if copied else ()),
             LARGER if small else SHARED if found.threads >= _THREADS else THREADS,
             *DEVICES,
             *(() if _lines(s) else (STACKS,)),

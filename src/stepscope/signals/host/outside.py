@@ -98,7 +98,7 @@ def between(s: Signals) -> Between:
     gaps = Intervals(steps.end[:-1], np.maximum(steps.start[1:], steps.end[:-1]))
     alone = not s.trace.once(has_device)
     busy = (
-        host_operators(s) | _loading(s)
+        host_operators(s) | _awaiting_batches(s)
         if alone
         else Intervals.union_of_all([one.busy for one in s.trace.once(device_times)])
     )
@@ -126,7 +126,7 @@ def host_operators(s: Signals) -> Intervals:
     return Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
 
 
-def _loading(s: Signals) -> Intervals:
+def _awaiting_batches(s: Signals) -> Intervals:
     """When a batch is waited for, which rules of its own are about."""
     spans, at = Spans(s.trace), s.trace.once(loader_waits)
     return Intervals.union_of(spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0))

@@ -27,7 +27,7 @@ _NAMED: Final = 3
 #: And no part of the time is told that is less than this of it.
 _LEAST: Final = 0.005
 #: What copies tensors, to convert them to another type or to lay them out anew.
-_COPYING: Final = re.compile(r"^aten::(copy_|_copy_from|clone|contiguous|_to_copy)$")
+_COPIES: Final = re.compile(r"^aten::(copy_|_copy_from|clone|contiguous|_to_copy)$")
 _DOUBLE: Final = re.compile(r'"double"|complex<double>')
 #: A call that takes less does so whatever it computes: PyTorch needs some microseconds to call any operator.
 SHORT_NS: Final = 20_000
@@ -46,7 +46,7 @@ class OwnOperators:
         number: How many calls of these there are.
         short_ns: Own time of the calls that take less than `SHORT_NS`.
         events: int64[n], calls of the foremost one, the longest first.
-        copying_ns: Own time of those that copy tensors.
+        copied_ns: Own time of those that copy tensors.
         double_ns: Own time of those that take numbers of double precision.
         sure: Whether it is known that the processor computes them; else a device might, which nothing shows.
     """
@@ -60,7 +60,7 @@ class OwnOperators:
     short_ns: int
     events: NDArray[np.int64]
     sure: bool
-    copying_ns: int = 0
+    copied_ns: int = 0
     double_ns: int = 0
 
     @property
@@ -92,7 +92,7 @@ def own_operators(s: Signals) -> OwnOperators:
     order = np.argsort(-totals, kind="stable")[:_NAMED]
     first = ops[name == order[0]]
     ts = spans.ts[ops]
-    copying = named(s.trace, _COPYING.search)[ops]
+    copied = named(s.trace, _COPIES.search)[ops]
     running = Intervals.union_of(ts, ts + np.maximum(spans.dur[ops], 0)) - compiling
     if window.total:
         running &= window
@@ -102,7 +102,7 @@ def own_operators(s: Signals) -> OwnOperators:
         int(np.isin(name, order[totals[order] > _LEAST * own.sum()]).sum()), int(own[own < SHORT_NS].sum()),
         spans.id[first[np.argsort(-spans.dur[first], kind="stable")]].astype(np.int64),
         where.where == "cpu" and where.sure,
-        int(own[copying].sum()), _double(s.trace, ops[~copying], own[~copying]),
+        int(own[copied].sum()), _double(s.trace, ops[~copied], own[~copied]),
     )  # fmt: skip
 
 
