@@ -328,6 +328,18 @@ def test_without_marks_the_thread_of_most_operators_is_the_main_one() -> None:
     assert in_us(split(f.trace())) == {"forward": (100, None, None)}
 
 
+def test_a_long_pause_between_operators_is_no_pass_where_no_device_is_seen() -> None:
+    """Operators of 500 us, a pause, and another; with a device the host may wait for it in that time."""
+    for pause, device, forward in ((2_000, False, 1_000), (999, False, 1_999), (2_000, True, 3_000)):
+        f = Facts()
+        f.step(0, 0, 5_000 * US)
+        f.host("op", "aten::mm", 100 * US, 500 * US)
+        f.host("op", "aten::mm", (600 + pause) * US, 500 * US)
+        if device:
+            f.kernel("gemm", 200 * US, 100 * US, launch=(150 * US, 5 * US))
+        assert split(f.trace())[0, "forward"][0] == forward * US
+
+
 def test_without_operators_it_abstains() -> None:
     f = Facts()
     f.step(0, 0, 100 * US)

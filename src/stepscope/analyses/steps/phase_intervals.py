@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.needs import has_device
 from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.analyses.steps.phase_names import BACKWARD, FORWARD, OPTIMIZER, PREPROCESSING, RECOMPUTATION, REST
 from stepscope.model.events.columns import Spans
@@ -29,6 +30,8 @@ _IN_PLACE: Final = re.compile(r"^aten::\w*[a-z]_$")
 _LISTED: Final = re.compile(r"^aten::_(foreach|fused)_")
 #: Fewer operators that change a tensor each prepare a batch.
 _LEAST_UPDATED: Final = 8
+#: What is shorter is Python between two operators of one pass.
+_PAUSE_NS: Final = 1_000_000
 #: Kernels that a pass begins with; before them inputs are copied and prepared.
 _BEGINNING: Final = ("gemm", "convolution", "attention", "embedding")
 
@@ -76,6 +79,7 @@ def assign(trace: Trace, ops: Ops, layers: list[Intervals], differentiated: Time
     # An optimizer that only zeroes gradients where it is named updates somewhere else.
     updates = any(neighbours.before(ts) == BACKWARD for ts in layers[OPTIMIZER].starts.tolist())
     inputs, following = _inputs(trace, ops), _Following.of(trace, ops)
+    device = trace.once(has_device)
     assigned: dict[int, list[tuple[int, int]]] = {FORWARD: [], OPTIMIZER: [], PREPROCESSING: []}
     bounds = known.complement(int(work.starts[0]), int(work.ends[-1]))
     for lo, hi in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True):
@@ -96,9 +100,17 @@ def assign(trace: Trace, ops: Ops, layers: list[Intervals], differentiated: Time
         start, end = int(inside.starts[0]), int(inside.ends[-1])
         ready = inputs.ready(start, end) if phase == FORWARD else start
         assigned[PREPROCESSING].append((start, ready))
-        assigned[phase].append((ready, end))
+        passed = [(ready, end)] if device or phase != FORWARD else _without_pauses(inside, ready, end)
+        assigned[phase].extend(passed)
     for phase, pairs in assigned.items():
         layers[phase] |= Intervals.union_of([a for a, _ in pairs], [b for _, b in pairs])
+
+
+def _without_pauses(work: Intervals, start: int, end: int) -> list[tuple[int, int]]:
+    """From the start to the end, but for long pauses: where no device is seen, the host does something else in them."""
+    long = np.flatnonzero(work.starts[1:] - work.ends[:-1] >= _PAUSE_NS)
+    starts, ends = (start, *work.starts[long + 1].tolist()), (*work.ends[long].tolist(), end)
+    return list(zip(starts, ends, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,7 +49,8 @@ def steps_not_recorded(derived: Derived) -> Observation | None:
     if source == "inferred":
         return Observation(
             "steps-inferred", "info", count, "steps were found from repeated work, since none are marked",
-            "their bounds are approximate",
+            "their bounds are approximate" if derived.activities.event.size
+            else "their bounds are approximate, and alike layers of one pass may be taken for them",
         )  # fmt: skip
     return None
 
