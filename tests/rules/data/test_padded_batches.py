@@ -9,6 +9,8 @@ import pytest
 from readers.kineto_text import document, op, opened
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
+from stepscope.rules.fitting import fitting
 from stepscope.rules.rule import Draft
 from stepscope.signals.data import padding
 from stepscope.signals.data.padding import Padding
@@ -42,3 +44,16 @@ def test_lengths_are_read_from_what_is_padded(tmp_path: Path) -> None:
     with opened(document(*calls[:1], calls[0].replace('"ts": 10', '"ts": 90')), tmp_path) as trace:
         (finding,) = findings("DAT009", trace)
     assert {"33.3 %", "20", "30"} <= set(figures(finding.summary))
+
+
+def test_kernels_of_devices_are_no_advice_for_a_program_without_one() -> None:
+    (draft,) = _found(0.25)
+    kept = {
+        platform: [
+            action.after
+            for action in fitting(draft.actions, Program(platform=platform, framework="pytorch", language="python"))
+        ]
+        for platform in ("cuda", "cpu")
+    }
+    assert ["flash_attn" in one for one in kept["cuda"]].count(True) == 1
+    assert kept["cpu"] == ["batch = sorted(waiting, key=len)[:size]"]

@@ -43,6 +43,15 @@ _PACK = Action(
     before="y = attention(q, k, v, key_padding_mask=mask)",
     after="y = flash_attn_varlen_func(q, k, v, cu_seqlens, cu_seqlens, longest, longest, causal=True)",
     page="flash-attention",
+    needs=("a device",),
+)
+#: Kernels for packed samples are those of devices.
+_ALIKE = Action(
+    "Put inputs of similar length into a batch: sort those that wait by their length",
+    before="batch = waiting[:size]",
+    after="batch = sorted(waiting, key=len)[:size]",
+    page="data-loading",
+    needs=("no device", "python"),
 )
 
 
@@ -59,7 +68,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             padded=percent(found.padded), batches=plural(found.batches, "batch", "batches"), mean=found.mean,
             longest=found.longest,
         ),
-        actions=(_GROUP, _PACK),
+        actions=(_GROUP, _ALIKE, _PACK),
         confidence=0.7,
         events=found.events[:20],
         rows=({"table": "operators", "where": {"name": "aten::pad_sequence"}},),
