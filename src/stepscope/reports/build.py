@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -118,10 +119,12 @@ def _ranks_here(
         def looked_at(name: str, rank: int = rank, done: Iterator[int] = done) -> None:
             options.progress(said("rank {rank}: {name}", rank=rank, name=name), next(done), total)
 
+        options.between()
         one = trace.rank(rank)
         one.state(given_groups, options.groups)
         one.state(asked_step, ask_step(job.lengths, ranks, options.steps))
         question = Question.of(one, steps[rank] if options.steps else None, options.strict, parts=needed)
+        question = replace(question, between=options.between)
         yield question.result(wanted, look, bool(options.tables), looked_at)
         if len(ranks) > 1:
             del one, question

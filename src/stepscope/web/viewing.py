@@ -11,6 +11,7 @@ from stepscope.reports.selection import ReportOptions
 from stepscope.web.finished import Finished, answers_to_keep
 from stepscope.web.kept_report import KeptReport
 from stepscope.web.making import Making, Note, Progress
+from stepscope.web.precedence import Precedence
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
@@ -25,12 +26,14 @@ class Viewing:
     Attributes:
         trace: The trace; several threads may use it.
         options: What the report is to contain.
+        precedence: Lets questions about a large recording go before its report, which is made meanwhile.
         keeping: Keeps the report for the next process, once it is made; None where an earlier one has.
     """
 
     def __init__(self, trace: Trace, options: ReportOptions | None = None) -> None:
         self.trace = trace
         self.options = options or ReportOptions()
+        self.precedence = Precedence()
         self.keeping: threading.Thread | None = None
         self._guard, self._building = threading.Lock(), threading.Lock()
         self._report: Report | None = None
@@ -80,7 +83,9 @@ class Viewing:
                 return Finished.of(self._report)
             from stepscope.reports.build import build_report  # takes longer to import than a kept report to answer
 
-            self._report = report = build_report(self.trace, replace(self.options, progress=note))
+            # Of a small recording no question takes long enough to be felt.
+            between = self.precedence.wait if self.trace.large else self.options.between
+            self._report = report = build_report(self.trace, replace(self.options, progress=note, between=between))
         made = Finished.of(report)
 
         def keep() -> None:

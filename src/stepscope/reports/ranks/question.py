@@ -82,6 +82,7 @@ class Question:
         strict: Let unexpected errors of an analysis through.
         threads: Questions asked at a time; 0 for as many as suit the machine.
         parts: What tables about all ranks need of it, by name.
+        between: Called after each question and each rule, by any thread.
     """
 
     whole: Trace
@@ -90,6 +91,7 @@ class Question:
     strict: bool
     threads: int = 0
     parts: tuple[str, ...] = ()
+    between: Callable[[], None] = _nothing
 
     @classmethod
     def of(
@@ -168,8 +170,12 @@ class Question:
             between()
             return answer
 
+        def between() -> None:
+            if large:
+                self.forget()
+            self.between()
+
         large = self.whole.large
-        between = self.forget if large else _nothing
         workers = 1 if large else self.threads or min(4, os.cpu_count() or 1)
         with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
             looking = None if look is None else executor.submit(look, self.within.for_thread(), between)

@@ -53,8 +53,9 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         asked = [_integer(one, "ranks") for one in request.query_params.get("ranks", "").split(",") if one]
         return {"steps": steps_of(timeline, asked)}
 
-    def findings(_: Request) -> Any:
-        return {"places": places.places_of(timeline, json.loads(viewing.whole_report().head())["findings"])}
+    def findings(request: Request) -> Response:
+        found = {"places": places.places_of(timeline, json.loads(viewing.whole_report().head())["findings"])}
+        return json_answer(request, found)
 
     def path(request: Request) -> Any:
         return path_track.path_of(timeline, _number(request, "rank"))
@@ -81,13 +82,20 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         return selection.table_of_range(timeline, *_range(request), request.path_params["name"])
 
     def answering(call: Callable[[Request], Any]) -> Callable[[Request], Response]:
-        return lambda request: json_answer(request, call(request))
+        return first(lambda request: json_answer(request, call(request)))
+
+    def first(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+        def answer_first(request: Request) -> Response:
+            with viewing.precedence.first():
+                return answer(request)
+
+        return answer_first
 
     return [
         Route("/api/timeline", answering(about)),
-        Route("/api/timeline/tiles", tiles),
+        Route("/api/timeline/tiles", first(tiles)),
         Route("/api/timeline/steps", answering(steps)),
-        Route("/api/timeline/places", answering(findings)),
+        Route("/api/timeline/places", findings),
         Route("/api/timeline/path", answering(path)),
         Route("/api/timeline/event", answering(event)),
         Route("/api/timeline/flows", answering(flow)),
