@@ -19,6 +19,8 @@ class Sizes:
             twice as many, columns of all events are not in memory at once.
         threaded_events: Events of a recording from which on threads derive its tables; a few milliseconds of each would
             be spent on starting and stopping them.
+        streamed_events: Events of a trace from which on queries for columns of most of them are planned twice, a
+            millisecond each, and the columns taken over from Arrow.
         divided_intervals: Intervals that are divided among layers at once; each takes some 60 bytes meanwhile.
         merged_entries: Entries of a timeline's track that are merged at once; each takes 42 bytes meanwhile.
         joined_activities: Device activities of which many columns may be in memory twice (200,000 take 20 MB).
@@ -48,6 +50,7 @@ class Sizes:
 
     nested_events: int = 500_000
     threaded_events: int = 5_000
+    streamed_events: int = 200_000
     divided_intervals: int = 1_000_000
     merged_entries: int = 1_000_000
     joined_activities: int = 200_000

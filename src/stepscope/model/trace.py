@@ -11,6 +11,7 @@ import numpy as np
 
 from stepscope.model.place import Place
 from stepscope.model.process.connections import Connections
+from stepscope.model.process.fetching import Parameters, fetch, fetch_many
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
@@ -29,7 +30,6 @@ from stepscope.model.memo import Memo
 
 #: A line of health about the input as a whole: code, severity, count, message, effect.
 Note = tuple[str, str, int, str, str]
-Parameters = Sequence[object] | Mapping[str, object]
 _T = TypeVar("_T")
 #: Numbers for names of temporary tables; drawing one is atomic.
 _NUMBERS: Final = count()
@@ -262,20 +262,31 @@ class Trace:
         """Interrupt the running queries of other threads."""
         self._connections.interrupt()
 
-    def columns(self, query: str, parameters: Parameters | None = None) -> dict[str, NDArray[Any]]:
+    def columns(
+        self, query: str, parameters: Parameters | None = None, *, many: bool = False
+    ) -> dict[str, NDArray[Any]]:
         """The result of a query as NumPy arrays by column name.
+
+        Args:
+            query: The query.
+            parameters: Values for its parameters.
+            many: Whether a large trace has so many rows that planning the query twice is worth while.
 
         Raises:
             ValueError: A column holds nulls, which NumPy integers can't; use COALESCE in the query.
         """
         with self._connections.asking(query) as connection:
-            fetched: dict[str, NDArray[Any]] = connection.execute(query, parameters).fetchnumpy()
+            fetched = (fetch_many if many and self._has_many else fetch)(connection, query, parameters)
         for name, values in fetched.items():
             if isinstance(values, np.ma.MaskedArray):
                 if np.ma.is_masked(values):
                     raise ValueError(f"column {name} holds nulls")
                 fetched[name] = values.data
         return fetched
+
+    @property
+    def _has_many(self) -> bool:
+        return sum(recording.events for recording in self._recordings.values()) > SIZES.streamed_events
 
     def scalar(self, query: str, parameters: Parameters | None = None) -> Any:
         """The first value of the first row, or None if there is no row."""

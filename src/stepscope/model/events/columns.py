@@ -43,14 +43,14 @@ class _Column:
     def __call__(self, trace: Trace) -> NDArray[Any]:
         whole = trace.whole
         if whole is trace:
-            return trace.columns(f"SELECT {_SPANS[self.name]} AS one FROM spans")["one"]
+            return trace.columns(f"SELECT {_SPANS[self.name]} AS one FROM spans", many=True)["one"]
         found: NDArray[Any] = whole.once(self)[trace.once(_kept)]
         return found
 
 
 def _kept(trace: Trace) -> Rows:
     """Where the events of a narrowed trace stand in the whole one, int32[n] ascending."""
-    return np.sort(Spans(trace.whole).rows(trace.columns("SELECT id::INTEGER AS id FROM spans")["id"]))
+    return np.sort(Spans(trace.whole).rows(trace.columns("SELECT id::INTEGER AS id FROM spans", many=True)["id"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

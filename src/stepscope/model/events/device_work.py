@@ -93,7 +93,7 @@ class DeviceWork:
 
 
 def _device_work(trace: Trace) -> DeviceWork:
-    rows = trace.columns(_DEVICE_SQL)
+    rows = trace.columns(_DEVICE_SQL, many=True)
     return DeviceWork(**{one.name: rows[one.name] for one in fields(DeviceWork)})
 
 

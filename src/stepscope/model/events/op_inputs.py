@@ -22,7 +22,7 @@ def inputs_of(trace: Trace) -> NDArray[np.int32]:
     Ask for it with `Trace.once`.
     """
     spans = Spans(trace)
-    calls = trace.columns("SELECT event, coalesce(texts, -1)::INTEGER AS texts FROM input_calls")
+    calls = trace.columns("SELECT event, coalesce(texts, -1)::INTEGER AS texts FROM input_calls", many=True)
     found = np.full(spans.id.size, -1, np.int32)
     at = spans.rows(calls["event"])
     found[at[at >= 0]] = calls["texts"][at >= 0]

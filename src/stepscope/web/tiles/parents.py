@@ -28,7 +28,7 @@ class Parents:
     @classmethod
     def read(cls, trace: Trace) -> Parents:
         """Those of a rank's events."""
-        rows = trace.columns(_SQL)
+        rows = trace.columns(_SQL, many=True)
         ids, parents = rows["id"], rows["parent"]
         of = np.full(int(ids.max(initial=-1)) + 1, -1, np.int32)
         of[ids] = parents

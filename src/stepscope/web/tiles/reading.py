@@ -59,11 +59,11 @@ def events_of(trace: Trace, track: TimelineTrack) -> TrackEvents:
         rows = trace.columns(_STEPS_SQL)
         rows["kind"] = np.full(rows["id"].size, KINDS.index("step"))
     elif track.source in ("queue", "marks"):
-        rows = trace.columns(_QUEUE_SQL, [track.track, track.source == "marks"])
-        _classed(rows, trace.columns(_CLASSES_SQL, [track.track]))
+        rows = trace.columns(_QUEUE_SQL, [track.track, track.source == "marks"], many=True)
+        _classed(rows, trace.columns(_CLASSES_SQL, [track.track], many=True))
     else:
         where, values = _chosen(track)
-        rows = trace.columns(_WORK_SQL.format(where=where), values)
+        rows = trace.columns(_WORK_SQL.format(where=where), values, many=True)
         classes = len(CATEGORIES) + rows.pop("op_class").astype(np.int64)
         rows["kind"] = np.where(rows.pop("computes"), classes, rows["kind"])
     return TrackEvents.of(lane=fitted_lanes(rows["ts"], rows["dur"]), **rows)
@@ -71,7 +71,7 @@ def events_of(trace: Trace, track: TimelineTrack) -> TrackEvents:
 
 def layers_of(trace: Trace, thread: int) -> dict[str, TrackEvents]:
     """The events of a thread by layer, from one reading of it."""
-    rows = trace.columns(_THREAD_SQL, [thread])
+    rows = trace.columns(_THREAD_SQL, [thread], many=True)
     parents = rows.pop("parent")
     layer = _LAYER_OF[rows["kind"]]  # -1 takes the last
     if is_outer_first(rows["ts"], rows["ts"] + rows["dur"]):
@@ -79,7 +79,7 @@ def layers_of(trace: Trace, thread: int) -> dict[str, TrackEvents]:
         if found is not None:
             return _laid_out(rows, *found)
     parent = _positions(rows["id"], parents)
-    depth = trace.columns(_DEPTH_SQL, [thread])["depth"]
+    depth = trace.columns(_DEPTH_SQL, [thread], many=True)["depth"]
     by_layer = {}
     for number, name in enumerate(LAYERS):
         member = layer == number
