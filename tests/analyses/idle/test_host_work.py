@@ -138,13 +138,15 @@ def test_work_behind_an_event_of_idle_devices_waits_for_what_is_not_recorded() -
     assert got["unknown", "work not recorded"] > 399 * MS
 
 
-def convolutions(first: int, other: int, number: int = 5) -> Facts:
-    """Operators of one name of which the first takes as long as is said before it launches its kernel."""
+def convolutions(first: int, other: int, number: int = 5, *, in_python: bool = False) -> Facts:
+    """Operators of one name, of which the first takes as long as is said before it launches its kernel."""
     f = Facts()
     at = 0
     for call in range(number):
         took = other if call else first
         f.host("op", "aten::cudnn_convolution", at, took + 20 * US)
+        if in_python:
+            f.host("python", "conv.py(7): forward", at + took - 5 * US, 20 * US)
         f.kernel("conv", at + took + 15 * US, 50 * US, launch=(at + took, 5 * US))
         at += took + 100 * US
     f.step(0, 0, at)
@@ -165,6 +167,11 @@ def test_the_first_operator_of_a_name_that_takes_far_longer_than_the_others_is_f
     f = convolutions(first, other, number)
     got = causes(f.trace(), step=0)
     assert got["host_dispatch", cause] >= first - MS
+
+
+def test_an_operator_whose_python_launches_may_be_first_use() -> None:
+    got = causes(convolutions(300 * MS, MS, in_python=True).trace(), step=0)
+    assert got["host_dispatch", "first_use"] >= 299 * MS
 
 
 @pytest.mark.parametrize(
