@@ -28,6 +28,7 @@ from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.partition import overlay
+from stepscope.model.process.executors import threads_for
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -88,9 +89,13 @@ def idle_parts(trace: Trace) -> list[tuple[DeviceTime, IdleParts]]:
     """
     devices, windows = trace.once(device_times), trace.once(step_windows)
     hosts = trace.once(host_states)
-    # They read columns of all events; what is worked on below takes as much memory.
-    told = [trace.once(one) for one in (host_work, unseen_work, first_calls)] if hosts is not None else []
-    rows, waits = activities(trace), stream_waits(trace)
+    [recording] = trace.recordings.values()
+    with threads_for(recording.events, 1, "idle") as beside:
+        of_hosts = beside.submit(_told_by_hosts, trace.for_thread())
+        rows, waits = activities(trace), stream_waits(trace)
+        if hosts is not None:
+            hosts.prepare()
+        told = of_hosts.result()
     trace.forget_if_large()
     found = []
     busy = Intervals.union_of_all(device.busy for device in devices)
@@ -106,6 +111,11 @@ def idle_parts(trace: Trace) -> list[tuple[DeviceTime, IdleParts]]:
             parts = behind_nothing(parts, busy)
         found.append((device, parts))
     return found
+
+
+def _told_by_hosts(trace: Trace) -> list[Intervals]:
+    """What `long_parts` asks of the host."""
+    return [trace.once(one) for one in (host_work, unseen_work, first_calls)]
 
 
 def _unknown(row: dict[str, Any]) -> tuple[object, ...]:

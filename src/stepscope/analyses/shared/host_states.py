@@ -96,6 +96,10 @@ class HostStates:
         of_layer = np.array([*_RECORDED, *_RECORDED, engine, user, SILENT], np.int8)
         return StateParts(found[0], found[1], found[2].astype(np.int64), of_layer[found[3]])
 
+    def prepare(self) -> None:
+        """Compute what `cut` needs, ahead of it."""
+        _ = self._layers
+
     def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
         """When the profiler delayed the host: intervals (starts, ends, label) tiling [lo, hi), label 0 if it did."""
         return partition([self.overhead], lo, hi)
