@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.model.trace import Trace
 
 _EXTENT_SQL: Final = """
-SELECT least(
-    (SELECT min(ts) FROM spans), (SELECT min(ts) FROM counters), (SELECT min(ts) FROM memory)
-) AS first, greatest(
-    (SELECT max(ts + coalesce(dur, 0)) FROM spans), (SELECT max(ts) FROM counters), (SELECT max(ts) FROM memory)
-) AS last
+SELECT least((SELECT min(ts) FROM counters), (SELECT min(ts) FROM memory)) AS first,
+    greatest((SELECT max(ts) FROM counters), (SELECT max(ts) FROM memory)) AS last
 """
 
 
@@ -66,6 +64,9 @@ def _axis(shift: dict[int, int], extents: Mapping[int, tuple[int, int]], by: Lit
 
 def extent_of(trace: Trace) -> tuple[int, int]:
     """First and last recorded moment of a rank, in ns since its origin; at least 1 ns apart."""
+    events = trace.once(recorded_events)
     [row] = trace.rows(_EXTENT_SQL)
-    first = 0 if row["first"] is None else int(row["first"])
-    return first, max(first + 1, 0 if row["last"] is None else int(row["last"]))
+    starts = [*events.first.tolist(), *([] if row["first"] is None else [row["first"]])]
+    ends = [*events.last.tolist(), *([] if row["last"] is None else [row["last"]])]
+    first = min(starts, default=0)
+    return first, max(first + 1, *ends)
