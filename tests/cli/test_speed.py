@@ -16,13 +16,24 @@ import pytest
 
 from series import series
 from stepscope.cli.main import run
-from stepscope.cli.speed import SWITCH, TRICKS, _data_class, _Pattern, _pattern, convert_plainly, quick_process, wanted
+from stepscope.cli.speed import (
+    SWITCH,
+    TRICKS,
+    _data_class,
+    _Pattern,
+    _pattern,
+    convert_plainly,
+    given_environment,
+    quick_process,
+    wanted,
+)
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "stepscope"
 #: Calls that change the process for all that runs in it.
 CHANGES = re.compile(
     r"set_threshold|gc\.freeze|mallopt\b|sys\.meta_path|_run_exitfuncs|OPENBLAS_NUM|ARROW_DEFAULT|"
-    r"gc\.disable|dataclasses\.dataclass = |re\.compile = |sys\.modules \|=|keep_instances\((?!number: int)"
+    r"NUMPY_MADVISE|gc\.disable|dataclasses\.dataclass = |re\.compile = |sys\.modules \|=|"
+    r"keep_instances\((?!number: int)"
 )
 
 
@@ -67,6 +78,18 @@ def test_the_switch_leaves_out_all_or_some(monkeypatch: pytest.MonkeyPatch) -> N
     with quick_process():
         assert sys.meta_path == finders
     assert not any(map(wanted, TRICKS))
+
+
+@pytest.mark.parametrize(("gives", "left_out", "said"), [(True, "", "0"), (True, "pages", None), (False, "", None)])
+def test_arrays_get_small_pages_where_large_ones_are_given_back(
+    monkeypatch: pytest.MonkeyPatch, gives: bool, left_out: str, said: str | None
+) -> None:
+    monkeypatch.setattr("stepscope.cli.speed.gives_back_large_pages", lambda: gives)
+    monkeypatch.setenv(SWITCH, left_out)
+    monkeypatch.delenv("NUMPY_MADVISE_HUGEPAGE", raising=False)
+    with quick_process():
+        assert os.environ.get("NUMPY_MADVISE_HUGEPAGE") == said
+        assert "NUMPY_MADVISE_HUGEPAGE" not in given_environment()
 
 
 @pytest.mark.parametrize(("kind", "plain", "else_"), [(bool, True, "yes"), (int, 0, "-3"), (int, 0, True)])

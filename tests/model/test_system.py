@@ -109,3 +109,25 @@ def test_processes_on_windows(
     monkeypatch.setattr(sys, "platform", "win32")
     assert system.lives(12) is alive
     assert closed == [handle] * bool(handle)
+
+
+@pytest.mark.parametrize(
+    ("devices", "gives"),
+    [
+        ({"0": ("0x0002", "0010010001"), "1": ("0x0005", "01100101")}, True),
+        ({"0": ("0x0005", "01100001")}, False),
+        ({"0": ("0x0002", "11111111")}, False),
+        ({"0": ("0x0005", "011")}, False),
+        ({"0": ("", "")}, False),
+        ({}, False),
+    ],
+)
+def test_only_a_balloon_that_reports_free_memory_gives_large_pages_back(
+    tmp_path: Path, devices: dict[str, tuple[str, str]], gives: bool
+) -> None:
+    for name, (device, features) in devices.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "device").write_text(device + "\n", "ascii")
+        (tmp_path / name / "features").write_text(features, "ascii")
+    assert system.gives_back_large_pages(tmp_path) is gives
+    assert not system.gives_back_large_pages(tmp_path / "none")

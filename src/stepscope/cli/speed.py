@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from stepscope.model.process.databases import keep_instances
 from stepscope.model.process.starting import STARTING
-from stepscope.model.process.system import library_function
+from stepscope.model.process.system import gives_back_large_pages, library_function
 
 #: What is done, and what it is worth: CPU time of `stepscope analyze` of a recording that is in the cache (1.27 s
 #: with all of it and 1.90 s without, for 0.8 MB of compressed trace). What is worth less than 10 ms is not done.
@@ -38,6 +38,8 @@ TRICKS: Final[Mapping[str, str]] = {
     "heaps": "threads take memory from few heaps, which keep some of what is free: 17 ms",
     "collector": "Python looks for unreachable cycles after 250,000 new objects, not 700: 105 ms",
     "blas": "NumPy's linear algebra starts no thread per core: 13 ms",
+    "pages": "NumPy's arrays get small pages where a virtual machine hands large ones that are free back to its host: "
+    "half a second or more of a timeline's first view of ten million events, by hand",
     "database": "the last instance of DuckDB stays open: 106 ms where a recording is read anew",
     "ending": "the process ends without freeing every object by itself: 119 ms",
 }
@@ -70,6 +72,8 @@ def quick_process() -> Iterator[None]:
     """A process in which a command is about to run."""
     if wanted("blas"):
         _set("OPENBLAS_NUM_THREADS", "1")
+    if wanted("pages") and gives_back_large_pages():
+        _set("NUMPY_MADVISE_HUGEPAGE", "0")
     if wanted("collector"):
         # A report makes a hundred thousand objects that stay, most of them by imports, and a few hundred in cycles.
         gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])

@@ -1,17 +1,36 @@
-"""What is different from system to system: functions of the C library, and whether a process lives."""
+"""What is different from system to system: functions of the C library, whether a process lives, and free memory."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 #: Rights and answers of Windows' functions (processthreadsapi.h, synchapi.h, winerror.h).
 _SYNCHRONIZE: Final = 0x00100000
 _WAIT_TIMEOUT: Final = 0x102
 _ERROR_ACCESS_DENIED: Final = 5
+
+#: Devices of a virtual machine, and the one that takes memory from it (virtio 1.2, section 5.5): its number, and the
+#: bit of its features which says that the host is told of free memory, VIRTIO_BALLOON_F_PAGE_REPORTING.
+_DEVICES: Final = Path("/sys/bus/virtio/devices")
+_BALLOON, _REPORTING = 5, 5
+
+
+def gives_back_large_pages(devices: Path = _DEVICES) -> bool:
+    """Whether Linux hands free memory back to the host of this virtual machine, which it does in large pages alone.
+
+    The first use of such a page takes milliseconds, since the host must find memory for it; small ones stay.
+    """
+    with suppress(OSError, ValueError, IndexError):
+        for device in devices.iterdir():
+            if int((device / "device").read_text("ascii"), 16) == _BALLOON:
+                return (device / "features").read_text("ascii")[_REPORTING] == "1"
+    return False
 
 
 @cache
