@@ -115,8 +115,8 @@ export class TileStore {
       const first = this.wanted[0] as Wanted;
       const turn = (one: Wanted) => (this.ready(one) ? -1 : one.turn);
       const slow = turn(first) >= SLOW;
-      // One slow track beside the last quick one: the server has a core for each.
-      if (!offline && slow && this.asking.length > 1 && this.asking.some((one) => one.turn < SLOW)) return;
+      // One slow track beside quick ones: the server has a core for each.
+      if (!offline && slow && this.asking.some((one) => one.turn < SLOW) && this.asking.some((one) => one.turn >= SLOW)) return;
       const together = offline || slow
         ? [first]
         : this.wanted

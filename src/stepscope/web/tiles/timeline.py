@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
@@ -60,6 +61,8 @@ class Timeline:
         self._names = {rank: ShortNames(one) for rank, one in self.ranks.items()}
         self._kept = Kept(_LIMIT)
         self._saved = {rank: Saved(trace.folders.get(rank)) for rank in self.ranks}
+        #: Time by cause takes longest; tracks that are made meanwhile leave it a core.
+        self._cores = threading.BoundedSemaphore(max(1, (os.cpu_count() or 1) - 1))
         self._reading: defaultdict[tuple[int, int], threading.Lock] = defaultdict(threading.Lock)
 
     @cached_property
@@ -148,20 +151,22 @@ class Timeline:
             key, saved = self._key(track), self._saved[track.rank]
             if (arrays := saved.load(*key)) is not None:
                 return Pyramid.from_arrays(arrays)
-            trace, shift = self.ranks[track.rank].for_thread(), self.axis.shift[track.rank]
-            if track.source == "thread":
-                layers = layers_of(trace, track.track)
-            else:
-                layers = {track.part: events_of(trace, track)}
-            mine = None
-            for part in list(layers):
-                events = layers.pop(part)
-                made = Pyramid.of(replace(events, ts=events.ts + shift) if shift else events)
-                saved.save(made.to_arrays(), *self._key(replace(track, part=part)))
-                mine = made if part == track.part else mine
-            assert mine is not None
-            arrays = saved.load(*key)
-            return mine if arrays is None else Pyramid.from_arrays(arrays)
+            with self._cores:
+                return self._made(track)
+
+    def _made(self, track: TimelineTrack) -> Pyramid:
+        saved, key = self._saved[track.rank], self._key(track)
+        trace, shift = self.ranks[track.rank].for_thread(), self.axis.shift[track.rank]
+        layers = layers_of(trace, track.track) if track.source == "thread" else {track.part: events_of(trace, track)}
+        mine = None
+        for part in list(layers):
+            events = layers.pop(part)
+            made = Pyramid.of(replace(events, ts=events.ts + shift) if shift else events)
+            saved.save(made.to_arrays(), *self._key(replace(track, part=part)))
+            mine = made if part == track.part else mine
+        assert mine is not None
+        arrays = saved.load(*key)
+        return mine if arrays is None else Pyramid.from_arrays(arrays)
 
     def _key(self, track: TimelineTrack) -> tuple[object, ...]:
         """What a track is saved under: what it is made from, and where its rank lies on the axis."""
