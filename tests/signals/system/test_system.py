@@ -64,6 +64,17 @@ def test_without_a_device_reading_counts_outside_the_loader() -> None:
     assert (s(system.reading).starts.tolist(), s(system.reading).ends.tolist()) == ([3000], [3500])
 
 
+def test_what_an_import_reads_comes_once() -> None:
+    facts = Facts()
+    facts.step(0, 0, 10_000)
+    facts.host("op", "aten::add", 100, 100)
+    facts.host("python", "<frozen importlib._bootstrap>(1165): _find_and_load", 1000, 3000)
+    for ts in (1200, 5000):
+        facts.host("python", "<built-in method read of _io.FileIO object at 0x7f>", ts, 500)
+    s = Signals.of(facts.trace())
+    assert (s(system.reading).starts.tolist(), s(system.reading).ends.tolist()) == ([5000], [5500])
+
+
 def test_waiting_for_others_counts_outside_of_what_explains_it() -> None:
     facts = idle()
     facts.host("other", "futex", 2500, 1000)

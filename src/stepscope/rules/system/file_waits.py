@@ -11,7 +11,8 @@ wait for that without the device noticing.
 ## How it decides
 Calls that read, write or open files, of the operating system or else of Python, must take `min_share` of the step on
 the thread that runs the steps, while the device is idle; in a job without a device, outside the loader
-(`system.reading_share`). The price is what the step would save on its dependency graph without that time.
+(`system.reading_share`). What an import reads does not count: it comes once. The price is what the step would save on
+its dependency graph without that time.
 
 ## What to try
 Read in the loader's workers, or ahead in a thread. Open files once. Keep data on a local disk. Write logs and

@@ -12,6 +12,7 @@ from stepscope.analyses.shared import host_states as states
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, named
 from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.host.host import line
 from stepscope.signals.shared.job import recorded_steps, step_ns
@@ -33,6 +34,9 @@ _PYTHON_READS: Final = re.compile(
     r"(_io\.(?:FileIO|Buffered\w+|TextIOWrapper))\b"
     r"|<built-in (?:function|method) (open|open_code|fromfile|pread|fsync|fdatasync)(?:>| of (?:posix|_?io|numpy)\b)"
 )
+
+#: Python reads modules when they are first used, which no later step does again.
+_IMPORTS: Final = re.compile(r"^<frozen importlib\._bootstrap(_external)?>")
 
 _CALLS_SQL: Final = """
 SELECT s.id, s.ts, s.ts + s.dur AS stop, n.name FROM spans s JOIN names n USING (name_id)
@@ -64,7 +68,7 @@ def waiting(s: Signals) -> Intervals:
 @signal()
 def reading(s: Signals) -> Intervals:
     """Part of that time in which the main thread was in calls that read or write files; without a device, all of it."""
-    calls = _calls(s, _READS)
+    calls = _calls(s, _READS) - _imports(s)
     if not s.trace.columns(_DEVICE_SQL)["found"].any():
         loader = s.trace.columns(_LOADER_SQL)
         return calls - Intervals.union_of(loader["ts"], loader["stop"])
@@ -163,6 +167,13 @@ def python_reads(s: Signals) -> dict[int, str]:
 def _calls(s: Signals, names: tuple[str, ...]) -> Intervals:
     starts, ends, _ = _rows(s, names)
     return Intervals.union_of(starts, ends)
+
+
+def _imports(s: Signals) -> Intervals:
+    """When Python imported modules."""
+    spans = Spans(s.trace)
+    at = np.flatnonzero(spans.of("python") & named(s.trace, _IMPORTS.search))
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0))
 
 
 def _names(s: Signals, found: Intervals, names: tuple[str, ...]) -> tuple[str, ...]:
