@@ -16,7 +16,10 @@ _PATIENCE_SHARE: Final = 0.5
 
 
 class Precedence:
-    """Lets questions that somebody waits for have the processor alone; a report takes at most some twice as long.
+    """Lets questions that somebody waits for have the processor alone.
+
+    Who waits for `patience` and half of the time since it began, waiting included, takes at most twice as long, and
+    twice `patience`.
 
     Args:
         quiet: Seconds without a question after which the other work goes on.
