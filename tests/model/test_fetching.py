@@ -21,7 +21,7 @@ def connection() -> duckdb.DuckDBPyConnection:
 @pytest.mark.parametrize("rows", [0, 1, 200_000])
 def test_numbers_are_the_same(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
     columns = ", ".join(f"(range % 100)::{kind} AS {kind.lower()}" for kind in KINDS)
-    query = f"SELECT {columns}, range % 3 = 0 AS odd FROM range(?)"
+    query = f"SELECT {columns}, range % 3 = 0 AS third FROM range(?)"
     one, other = fetch(connection, query, [rows]), fetch_many(connection, query, [rows])
     assert list(one) == list(other)
     for name, values in one.items():

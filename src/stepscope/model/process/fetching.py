@@ -14,13 +14,11 @@ if TYPE_CHECKING:
 
 Parameters = Sequence[object] | Mapping[str, object]
 
-#: Types of DuckDB that are the same bytes in Arrow and in NumPy, or one bit of each.
-_ALIKE: Final = frozenset(
-    (
-        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-        "FLOAT", "DOUBLE", "BOOLEAN",
-    )
-)  # fmt: skip
+#: Types of DuckDB of which Arrow holds the same bytes as NumPy, or a bit of each, and what NumPy calls them.
+_ALIKE: Final = {
+    "TINYINT": "i1", "SMALLINT": "i2", "INTEGER": "i4", "BIGINT": "i8", "UTINYINT": "u1", "USMALLINT": "u2",
+    "UINTEGER": "u4", "UBIGINT": "u8", "FLOAT": "f4", "DOUBLE": "f8", "BOOLEAN": "?",
+}  # fmt: skip
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, query: str, parameters: Parameters | None) -> dict[str, NDArray[Any]]:
@@ -38,7 +36,8 @@ def fetch_many(
     takes a millisecond.
     """
     result = connection.sql(query, params=parameters)
-    if not all(str(kind) in _ALIKE for kind in result.types):
+    kinds = [_ALIKE.get(str(kind)) for kind in result.types]
+    if None in kinds:
         other: dict[str, NDArray[Any]] = result.fetchnumpy()
         return other
     table = result.to_arrow_table()
@@ -47,10 +46,18 @@ def fetch_many(
     names, columns = table.column_names, table.columns[::-1]
     del table
     # One after the other, so that only one is there twice.
-    return {name: _array(columns.pop()) for name in names}
+    return {name: _array(columns.pop(), np.dtype(kind)) for name, kind in zip(names, kinds, strict=True)}
 
 
-def _array(column: pa.ChunkedArray) -> NDArray[Any]:
+def _array(column: pa.ChunkedArray, kind: np.dtype[Any]) -> NDArray[Any]:
     """An array of its own, which may be changed."""
-    parts = [part.to_numpy(zero_copy_only=False) for part in column.chunks]
-    return np.concatenate(parts) if parts else np.zeros(0, column.type.to_pandas_dtype())
+    return np.concatenate([np.zeros(0, kind), *(_values(part, kind) for part in column.chunks if len(part))])
+
+
+def _values(part: pa.Array, kind: np.dtype[Any]) -> NDArray[Any]:
+    """What a part of a column holds, in its place; Arrow's own method would import pandas where that is installed."""
+    first, number, data = part.offset, len(part), part.buffers()[1]
+    if kind == np.bool_:
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), count=first + number, bitorder="little")
+        return bits[first:].view(np.bool_)
+    return np.frombuffer(data, kind, number, first * kind.itemsize)
