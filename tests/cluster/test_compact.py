@@ -15,7 +15,7 @@ from bench.cluster.verdict import Verdict
 from tests.cluster.job_support import job
 
 from series import WHOLE
-from stepscope.analyses.communication.collective_transfers import calls_of
+from stepscope.analyses.communication.called import calls_of
 from stepscope.cluster.messages import MessageKey
 from stepscope.cluster.slow_links import slow_links
 from stepscope.cluster.slow_ranks import slow_ranks

@@ -11,8 +11,8 @@ import pytest
 from readers.conformance import open_fresh
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
-from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.program import program
+from stepscope.signals.shared.ran_on import ran_on
 
 
 def opened(tmp_path: Path, events: list[dict[str, Any]]) -> Trace:

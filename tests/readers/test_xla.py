@@ -12,8 +12,8 @@ from readers.conformance import open_fresh
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
 from stepscope.signals.host.compiling import compilations
-from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.program import program
+from stepscope.signals.shared.ran_on import ran_on
 
 
 def lane(pid: int, process: str, lanes: dict[int, str]) -> list[dict[str, Any]]:

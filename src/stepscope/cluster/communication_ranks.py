@@ -15,8 +15,9 @@ from stepscope.model.table import Table
 COMMUNICATION_RANKS: Final = TableSchema(
     "communication_ranks",
     "Collectives of typical steps by group and kind, over all ranks at hand, the longest transfer first. The shortest "
-    "duration of a collective on any rank is its transfer, what the others take beyond that is waiting. Collectives "
-    "that one rank at hand took part in are not counted.",
+    "duration of a collective on any rank is its transfer, what the others take beyond that is waiting; on processors "
+    "the time until the rank's next operator counts, where it is longer. Collectives that one rank at hand took part "
+    "in are not counted.",
     (
         text("group", "Process group."),
         text("collective", "Kind of collective."),
@@ -48,7 +49,7 @@ def communication_ranks(job: JobParts) -> Table:
         if not mine.any():
             continue
         transfer, devices = known.shortest[mine], known.devices[mine]
-        wait = (known.total[mine] - transfer * devices) // devices
+        wait = np.maximum(known.total[mine] - transfer * devices, 0) // devices
         moved, waited = int(transfer.sum()), int(wait.sum())
         imbalance = float(np.mean((transfer + wait) / np.maximum(transfer, 1)))
         rank, times = min(Counter(known.last[mine].tolist()).items(), key=lambda item: (-item[1], item[0]))

@@ -27,7 +27,8 @@ SLOW_RANKS: Final = TableSchema(
         text("host", "Its host; null if not recorded.", nullable=True),
         flag("slow", "Whether the others wait for it, as the findings say: its like wait 1 % of the step longer, also "
              "the one that waits least, in three steps, or in all of fewer, and by more than chance."),
-        text("reason", "What it mostly takes longer than its like: `compute`; `host`: its device idles; `copies`; "
+        text("reason", "What it mostly takes longer than its like: `compute`; `host`: its device idles, or, on a "
+             "processor, no operator runs; `copies`; "
              "`link`: its own transfers; `start`: its steps begin later. Null for others.", nullable=True),
         ns("caused_ns", "Time per step that the others wait for it: what its like wait longer than it; of a rank that "
            "is not slow, no more than they wait in collectives to which it came last. Null where nothing tells.",
@@ -37,8 +38,9 @@ SLOW_RANKS: Final = TableSchema(
         ns("waited_ns", "Time per step in which it computes nothing and waits, for others in collectives or for other "
            "stages; null where nothing tells.", nullable=True),
         ns("step_ns", "Length of the mean typical step.", nullable=True),
-        ns("compute_ns", "Computing, as in `step_budget`.", nullable=True),
-        ns("exposed_comm_ns", "Communication without computing.", nullable=True),
+        ns("compute_ns", "Computing, as in `step_budget`; on a processor time in operators.", nullable=True),
+        ns("exposed_comm_ns", "Communication without computing; on a processor what ends with a collective and has no "
+           "operator in it.", nullable=True),
         ns("exposed_copy_ns", "Copies without either.", nullable=True),
         ns("idle_ns", "The rest.", nullable=True),
         number("compute_ratio", "compute_ns over the median of its like.", nullable=True),
@@ -53,6 +55,8 @@ SLOW_RANKS: Final = TableSchema(
         ns("late_link_ns", "Likewise: exposed transfers.", nullable=True, signed=True),
         ns("late_start_ns", "Likewise: what its steps begin later. The five add up to caused_ns.", nullable=True,
            signed=True),
+        flag("on_processor", "Whether its model runs on the processor, and it exchanges data through the host; null "
+             "where nothing tells.", nullable=True),
     ),
 )  # fmt: skip
 _NOTHING: Final = (None,) * 5
@@ -68,7 +72,7 @@ def slow_ranks(job: JobParts) -> Table:
     for rank in sorted(job.recordings, key=lambda rank: (-(caused.get(rank) or 0), rank not in late, rank)):
         times, found = job.times.get(rank), late.get(rank)
         if times is None:
-            rows.append((rank, job.host(rank), False, None, None, last[rank], part[rank], *[None] * 15))
+            rows.append((rank, job.host(rank), False, None, None, last[rank], part[rank], *[None] * 16))
             continue
         others = [job.times[one] for one in like[rank]]
         compute = median(one.compute_ns for one in others)
@@ -79,7 +83,7 @@ def slow_ranks(job: JobParts) -> Table:
                 last[rank], part[rank], times.waited_ns, times.step_ns, times.compute_ns, times.exposed_comm_ns,
                 times.exposed_copy_ns, times.idle_ns, times.compute_ns / compute if compute else None,
                 (times.idle_ns + times.exposed_copy_ns - idle) / max(times.step_ns, 1), times.steps, times.place,
-                *(_NOTHING if found is None else found.parts.values()),
+                *(_NOTHING if found is None else found.parts.values()), times.on_processor,
             )
         )  # fmt: skip
     return Table.from_rows(SLOW_RANKS, rows)
@@ -104,7 +108,7 @@ def _awaited(job: JobParts) -> tuple[Counter[int], Counter[int], Counter[int]]:
     caused, last, part = Counter[int](), Counter[int](), Counter[int]()
     for (group, _), known in job.collectives.kinds():
         mine = (known.devices > 1) & (known.typical > 0)
-        waited = (known.total - known.shortest * known.devices)[mine] // (known.devices[mine] - 1)
+        waited = np.maximum(known.total - known.shortest * known.devices, 0)[mine] // (known.devices[mine] - 1)
         each = Groups.by(known.last[mine])
         columns = (known.last[mine][each.first], each.sum(waited), each.count)
         for rank, time, calls in zip(*(column.tolist() for column in columns), strict=True):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from stepscope.analyses.communication.collective_transfers import calls_of
+from stepscope.analyses.communication.called import calls_of
 from stepscope.analyses.communication.given_groups import given_groups
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.shared.job_size import JobSize

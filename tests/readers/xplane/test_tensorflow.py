@@ -13,8 +13,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
 from stepscope.signals.host.compiling import compilations
-from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.program import program
+from stepscope.signals.shared.ran_on import ran_on
 
 
 def opened(tmp_path: Path, data: bytes) -> Trace:

@@ -12,8 +12,8 @@ from readers.conformance import assert_same, check_invariants, check_report, che
 from readers.xplane.xspaces import PlaneWriter, jax_job, of, xspace
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
-from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.program import program
+from stepscope.signals.shared.ran_on import ran_on
 
 
 def opened(tmp_path: Path, data: bytes) -> Trace:

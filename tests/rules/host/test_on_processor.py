@@ -4,8 +4,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.host import ran_on
-from stepscope.signals.shared import job
+from stepscope.signals.shared import job, ran_on
 
 MS = 1_000_000
 

@@ -4,8 +4,8 @@ import pytest
 
 from recording_support import advised
 from rule_support import findings
-from stepscope.signals.host.ran_on import RanOn, ran_on
 from stepscope.signals.shared.job import platform, span_ns, step_ns
+from stepscope.signals.shared.ran_on import RanOn, ran_on
 from support import Facts
 
 

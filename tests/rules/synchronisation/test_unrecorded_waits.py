@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.host import ran_on
+from stepscope.signals.shared import ran_on
 from stepscope.signals.shared.job import recorded_steps
 
 MS = 1_000_000

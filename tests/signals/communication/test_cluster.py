@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from series import WHOLE
-from stepscope.analyses.communication.collective_transfers import calls_of, matching
+from stepscope.analyses.communication.called import calls_of
+from stepscope.analyses.communication.collective_transfers import matching
 from stepscope.analyses.communication.matching import Matching
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError

@@ -2,9 +2,9 @@
 
 A rank's own recording shows only the whole: a collective starts when the rank arrives and ends when all ranks have the
 result. The last rank to arrive waits for nobody, so the shortest duration among the participants is the transfer time
-(TraceLens and NVIDIA's analysis of training steps use the same proxy). Where the library recorded its transfers one by
-one, as HCCL does, the union of their times is another upper bound, and the lower one counts. Sums of transfers
-(`communication.json`) are used the same way.
+(TraceLens and NVIDIA's analysis of training steps use the same proxy). On threads of the host it is the same. Where the
+library recorded its transfers one by one, as HCCL does, the union of their times is another upper bound, and the lower
+one counts. Sums of transfers (`communication.json`) are used the same way.
 """
 
 from __future__ import annotations
@@ -15,32 +15,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.communication.matching import STEP_KEYS, Calls, Matching
+from stepscope.analyses.communication.called import calls_of
+from stepscope.analyses.communication.matching import Matching
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
-#: Calls of collectives, of one rank or of several; those without a sequence number are numbered negatively, by their
-#: order among those of one kind: in each step with a recorded number, since ranks may be recorded at different steps.
-_CALLS_SQL: Final = f"""
-SELECT c.rank, c.event, coalesce(k.device, -1)::INTEGER AS device, c."group", c.collective,
-    coalesce(c.bytes, -1) AS bytes, k.dur, k.ts + k.dur AS stop, coalesce(k.step, -1) AS step,
-    coalesce((c.rank, k.step) IN (SELECT (rank, step) FROM steps WHERE typical), false) AS typical, coalesce(c.seq,
-        -row_number() OVER (PARTITION BY c.rank, k.device, c."group", c.collective, s.step ORDER BY k.ts, c.event)
-        - coalesce(s.step + 1, 0) * {STEP_KEYS}) AS key
-FROM collectives c JOIN ({{work}}) k ON k.rank = c.rank AND k.event = c.event
-LEFT JOIN (SELECT rank, step::BIGINT AS step FROM steps WHERE number IS NOT NULL) s
-    ON s.rank = c.rank AND s.step = k.step
-WHERE c.collective NOT IN ('send', 'recv', 'send_recv') ORDER BY c.rank, c.event
-"""
-_WORK_SQL: Final = "SELECT rank, event, device, ts, dur, step FROM kernels"
-#: Collectives that are known by the profiler's sums only are no device activities.
-_SUMMED_CALLS: Final = "FROM collectives ANTI JOIN kernels USING (rank, event) WHERE transfer_ns IS NOT NULL"
-_SUMMED_WORK_SQL: Final = f"""
-{_WORK_SQL} UNION ALL
-SELECT e.rank, e.id, NULL, e.ts, coalesce(e.dur, 0), e.step FROM events e
-JOIN (SELECT rank, event {_SUMMED_CALLS}) c ON c.rank = e.rank AND c.event = e.id
-"""
 _TASKS_SQL: Final = """
 SELECT p.collective, s.ts, s.ts + coalesce(s.dur, 0) AS stop
 FROM comm_tasks p JOIN spans s ON s.id = p.event
@@ -147,12 +127,3 @@ def matching(job: Trace) -> Matching:
     matched.add(job.once(calls_of))
     matched.settle()
     return matched
-
-
-def calls_of(trace: Trace) -> Calls:
-    """Calls of collectives, by rank and event: rank, event, device, group, collective, bytes, dur, stop, typical, key.
-
-    `stop` is their end, and `typical` whether they lie in a typical step.
-    """
-    summed = trace.scalar(f"SELECT count(*) {_SUMMED_CALLS}")
-    return trace.columns(_CALLS_SQL.format(work=_SUMMED_WORK_SQL if summed else _WORK_SQL))

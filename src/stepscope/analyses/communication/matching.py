@@ -15,7 +15,7 @@ from stepscope.model.intervals import Times
 
 #: Process group and kind of collective.
 Kind = tuple[str, str]
-#: Columns of `transfers.calls_of`.
+#: Columns of `called.calls_of`.
 Calls = dict[str, NDArray[Any]]
 #: Collectives without a sequence number are numbered from here on in step 0, from twice this on in step 1, and so on.
 STEP_KEYS: Final = 1 << 30
@@ -31,7 +31,7 @@ class MatchedCollectives:
         bytes: int64[n], largest size on any rank, -1 if not recorded, or if it may differ between ranks.
         size: int64[n], by which they match, as in `matched_size`.
         key: int64[n], what distinguishes those of one size: `_natural` of the sequence number, or of the order.
-        shortest: int64[n], shortest duration on any rank.
+        shortest: int64[n], shortest duration on any rank, or `held` of `calls_of`.
         devices: int64[n], how many devices took part.
         total: int64[n], sum of their durations.
         last: int64[n], the rank on which it was shortest: all others waited for it.
@@ -69,10 +69,11 @@ class Matching:
             once = Groups.by(size, key, calls["rank"][rows], calls["device"][rows]).first
             devices = Groups.by(size[once], key[once])
             dur, each = calls["dur"][rows], Groups.by(size, key)
-            shortest = _shortest(each, dur)
+            held = calls.get("held", calls["dur"])[rows]
+            shortest = _shortest(each, held)
             known = np.full_like(size, -1) if kind[1] in _UNEVEN else calls["bytes"][rows]
             new = MatchedCollectives(
-                -each.least(-known), size[each.first], key[each.first], dur[shortest], devices.count, each.sum(dur),
+                -each.least(-known), size[each.first], key[each.first], held[shortest], devices.count, each.sum(dur),
                 calls["rank"][rows][shortest].astype(np.int64), each.least(calls["typical"][rows].astype(np.int64)),
                 calls["step"][rows][shortest].astype(np.int64),
             )  # fmt: skip

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.analyses.communication.collective_transfers import calls_of, matching
+from stepscope.analyses.communication.called import calls_of
+from stepscope.analyses.communication.collective_transfers import matching
 from stepscope.analyses.communication.matching import by_kind, matched_size
 from stepscope.cluster.critical.chosen import AskedStep
 from stepscope.cluster.messages import messages

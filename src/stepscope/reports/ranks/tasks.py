@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stepscope.analyses.communication.collective_transfers import calls_of, matching
+from stepscope.analyses.communication.called import calls_of
+from stepscope.analyses.communication.collective_transfers import matching
 from stepscope.analyses.communication.given_groups import GivenGroup, given_groups
 from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.analyses.registry import analyses

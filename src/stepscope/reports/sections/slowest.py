@@ -23,6 +23,11 @@ _TAKES: Final = {
     "copies": pattern("it copies {time} longer"), "link": pattern("its transfers take {time} longer"),
     "start": pattern("its steps begin {time} later"),
 }  # fmt: skip
+#: The same of a rank whose model runs on the processor.
+_ON_PROCESSOR: Final = {
+    **_TAKES, "compute": pattern("its operators take {time} longer"),
+    "host": pattern("it spends {time} longer outside of operators"),
+}  # fmt: skip
 #: Rules that say that ranks wait for something that is no rank at hand.
 _OTHERS: Final = ("CLU005", "CLU002", "CLU006")
 
@@ -48,7 +53,8 @@ def _late(late: Sequence[dict[str, Any]], found: Sequence[Finding], steps: bool)
         caused = said("{caused} per step, and the step last {cost} longer", caused=caused, cost=duration(cost))
     elif steps:
         caused = said("{caused} per step", caused=caused)
-    takes = said(_TAKES[first["reason"]], time=duration(first[f"late_{first['reason']}_ns"]))
+    words = _ON_PROCESSOR if first["on_processor"] else _TAKES
+    takes = said(words[first["reason"]], time=duration(first[f"late_{first['reason']}_ns"]))
     named = listing(
         said("rank {rank} ({caused})", rank=row["rank"], caused=duration(row["caused_ns"])) for row in others[:_NAMED]
     )

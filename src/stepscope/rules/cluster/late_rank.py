@@ -12,7 +12,9 @@ has arrived.
 Late ranks are those of CLU001: the others must wait `min_wait` of their step for them. A step is as long on all ranks,
 so that a rank that waits less does something else longer: it computes, idles, copies or transfers longer than its like,
 or begins its steps later. These parts add up to what the others wait; the largest is named with its time, and of idle
-time the cause that differs most (`idleness.least_idle`). The price is the least that one of those that wait would save
+time the cause that differs most (`idleness.least_idle`). Where models run on processors and exchange data through gloo
+or MPI, only what ends with a collective and has no operator in it counts as waiting (`exchanged.exchanged`), and the
+time outside of operators takes the place of idle time. The price is the least that one of those that wait would save
 on its dependency graph without waiting, and at most what the one waits for it that waits least. Steps that begin later
 are the start of the recording, where fewer than three are recorded: what they explain is not in the price.
 
@@ -22,7 +24,8 @@ cores. Open its timeline beside that of a rank that waits.
 
 ## Known limits
 Needs the recordings of at least half of the ranks of a group, over the same steps; those that are not at hand may be
-later still. In one recorded step some rank is always the last; record more, to see whether it is the same one.
+later still. On processors, unrecorded code that one rank alone runs until a collective ends counts as waiting. In one
+recorded step some rank is always the last; record more, to see whether it is the same one.
 """
 
 from __future__ import annotations
@@ -56,6 +59,12 @@ _TAKES: Final[dict[Reason, str]] = {
     "copies": pattern("it copies {longer} longer than they do, with nothing beside it"),
     "link": pattern("its own transfers take {longer} longer than theirs"),
     "start": pattern("its steps begin {longer} later than theirs"),
+}
+#: The same of a rank whose model runs on the processor.
+_ON_PROCESSOR: Final[dict[Reason, str]] = {
+    **_TAKES,
+    "compute": pattern("its operators take {longer} longer than theirs, or are more"),
+    "host": pattern("it spends {longer} longer than they do outside of operators"),
 }
 
 _BESIDE: Final = Action(
@@ -131,7 +140,8 @@ def _takes(late: LateOnes) -> str:
     found = late.first.found
     order = sorted(found.parts, key=lambda part: -found.parts[part])
     named = [part for part in order if part == order[0] or found.parts[part] >= _PART * found.wait_ns]
-    told = listing((said(_TAKES[part], longer=duration(max(found.parts[part], 0))) for part in named), " and ")
+    takes = _ON_PROCESSOR if found.on_processor else _TAKES
+    told = listing((said(takes[part], longer=duration(max(found.parts[part], 0))) for part in named), " and ")
     return told if len(late.ranks) == 1 else said("as for {rank}, {takes}", rank=in_numbers((found.rank,)), takes=told)
 
 

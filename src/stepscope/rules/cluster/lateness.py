@@ -191,7 +191,7 @@ def _compared(ranks: Mapping[int, Signals], found: LateRank, like: Like) -> Late
     slow = ranks[found.rank]
     return Late(
         found,
-        found.least_ns if like.gain_ns is None else min(found.least_ns, like.gain_ns),
+        min(found.wait_ns, found.least_ns, *(() if like.gain_ns is None else (like.gain_ns,))),
         like.device_ratio(slow.maybe(kernels) or {}),
         ratio(amount(slow), like.amount),
         max(ratio(slow.maybe(one), usual) for one, usual in ((operator_ns, like.operator_ns), (call_ns, like.call_ns))),

@@ -42,9 +42,9 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.shared.processor_remedies import CONVERTED, DEVICES, LARGER, SHARED, SINGLE, STACKS, THREADS, moved
 from stepscope.signals import Signals
 from stepscope.signals.host.own_operators import SHORT_NS, OwnOperators, own_operators
-from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.job import platform, span_ns
 from stepscope.signals.shared.program import program
+from stepscope.signals.shared.ran_on import ran_on
 
 #: Of the operators' own time: what is said of that is said of most of it.
 _MOST = 0.5

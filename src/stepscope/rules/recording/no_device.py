@@ -39,8 +39,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.job import platform, span_ns, step_ns
+from stepscope.signals.shared.ran_on import ran_on
 
 _ACTIONS: Final = {
     "any": Action(

@@ -31,8 +31,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host.ran_on import ran_on, slow_reads
 from stepscope.signals.shared.job import infers, recorded_steps
+from stepscope.signals.shared.ran_on import ran_on, slow_reads
 
 #: Losses and metrics of a step are fewer.
 _FEW = 8

@@ -28,6 +28,8 @@ class LateRank:
         reason: The largest of them.
         steps: Steps that were compared.
         absent: Whether ranks that may be later are not at hand, or may not be.
+        on_processor: Whether its model runs on the processor: what it computes is time in operators, `host` the time
+            outside of them.
     """
 
     rank: int
@@ -39,6 +41,7 @@ class LateRank:
     reason: Reason
     steps: int
     absent: bool
+    on_processor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def held_against(
     parts: dict[Reason, int] = {**longer, "start": wait - sum(longer.values())}
     reason = max(parts, key=lambda part: parts[part])
     share, steps = wait / max(usual.step_ns, 1), max(by_step.steps, 1)
-    return LateRank(rank, like, wait, gap, share, parts, reason, steps, usual.absent)
+    return LateRank(rank, like, wait, gap, share, parts, reason, steps, usual.absent, one.on_processor)
 
 
 def _parts(one: RankTimes) -> dict[Reason, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
-from stepscope.signals.communication.cluster import Collectives, collectives
+from stepscope.signals.communication.cluster import collectives
+from stepscope.signals.communication.exchanged import Exchanged, exchanged
 from stepscope.signals.communication.pipeline import bubbles, given_pipe, stage
+from stepscope.signals.communication.waiting import Collectives
 from stepscope.signals.signal import Signals, signal
 
 #: Where all ranks at hand wait for more than this part, the one that came last is not at hand.
@@ -42,6 +44,8 @@ class RankTimes:
         absent: Whether collectives whose waiting counts had other ranks that are not at hand, or may have had.
         awaited: By step, as in `waits`, and rank: the part of the waiting in collectives of the whole job to which that
             rank came last, beyond what all ranks waited.
+        on_processor: Whether the model runs on the processor: computing is time in operators, exposed communication
+            what ends with a collective of the host's and has none in it, idle time the rest.
     """
 
     steps: int
@@ -58,6 +62,7 @@ class RankTimes:
     under_way: bool = True
     absent: bool = False
     awaited: tuple[tuple[int, int, int], ...] = ()
+    on_processor: bool = False
 
     @property
     def transfer_ns(self) -> int:
@@ -72,11 +77,14 @@ def rank_times(s: Signals) -> RankTimes:
     rows = [row for row in s.table("step_budget").records() if row["step"] in typical]
     if not rows:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
+    on_host = s.maybe(exchanged)
+    if on_host is not None:
+        rows = _of_processor(rows, on_host)
 
     def mean(column: str) -> int:
         return sum(int(row[column]) for row in rows) // len(rows)
 
-    found = s.maybe(collectives)
+    found = s.maybe(collectives) if on_host is None else on_host.found
     known = found is not None and bool(found.known.any())
     place = s.maybe(stage)
     pipe = place.ranks if place is not None and place.position is not None else s(given_pipe)
@@ -86,6 +94,7 @@ def rank_times(s: Signals) -> RankTimes:
         pipe=pipe,
         place=pipe.index(s.rank) if pipe else None,
         absent=found is not None and bool(found.absent.any()),
+        on_processor=on_host is not None,
     )  # fmt: skip
     # Where the stage is not known, nor is who does the same.
     if not known or found is None or (place is not None and not times.pipe):
@@ -114,6 +123,18 @@ def rank_times(s: Signals) -> RankTimes:
             if step in called
         ),
     )
+
+
+def _of_processor(rows: list[dict[str, Any]], on_host: Exchanged) -> list[dict[str, Any]]:
+    """Steps of a rank without a device, by what its processor does in them."""
+    starts, ends = (np.array([row[side] for row in rows], np.int64) for side in ("start_ns", "end_ns"))
+    compute, stopped = on_host.compute.within(starts, ends), on_host.stopped.within(starts, ends)
+    columns = (ends - starts, compute, stopped, ends - starts - compute - stopped)
+    names = ("total_ns", "compute_ns", "exposed_comm_ns", "idle_ns")
+    return [
+        {**row, **dict(zip(names, each, strict=True))}
+        for row, *each in zip(rows, *(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def _awaited(found: Collectives) -> dict[tuple[int, int], int]:

@@ -16,9 +16,9 @@ from stepscope.model.intervals import Intervals
 from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.one_time import loading_intervals
 from stepscope.signals.host.own_work import Doing, asking, told
-from stepscope.signals.host.ran_on import ran_on, slow_reads
 from stepscope.signals.host.waits_for_others import Awaited, awaited
 from stepscope.signals.shared import host_collectives
+from stepscope.signals.shared.ran_on import ran_on, slow_reads
 from stepscope.signals.signal import Signals, signal
 
 _PASSES: Final = ("forward", "backward", "optimizer", "recomputation", "prefill", "decode", "mixed", "denoise")

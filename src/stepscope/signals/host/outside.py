@@ -16,9 +16,9 @@ from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.own_work import Doing, asking, told
-from stepscope.signals.host.ran_on import ran_on, slow_reads
 from stepscope.signals.host.waits_for_others import Awaited, awaited
 from stepscope.signals.shared.job import span_ns
+from stepscope.signals.shared.ran_on import ran_on, slow_reads
 from stepscope.signals.signal import Signals, signal
 
 #: So many steps at the least tell what lies between two.

@@ -17,9 +17,9 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
 from stepscope.signals.host.compiling import compiling_events
-from stepscope.signals.host.ran_on import own_times, ran_on
 from stepscope.signals.shared.host_collectives import holding
 from stepscope.signals.shared.job import span_ns
+from stepscope.signals.shared.ran_on import own_times, ran_on
 from stepscope.signals.signal import Signals, signal
 
 #: Operators that only hold others take next to nothing by themselves.

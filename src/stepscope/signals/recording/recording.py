@@ -18,10 +18,10 @@ from stepscope.signals.communication.cluster import ranks_missing
 from stepscope.signals.communication.communication import calls
 from stepscope.signals.host.compiling import compiling_share
 from stepscope.signals.host.profiler_cost import ProfilerCost, added_share, added_work
-from stepscope.signals.host.ran_on import ran_on
 from stepscope.signals.shared.idleness import causes
 from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.program import program
+from stepscope.signals.shared.ran_on import ran_on
 from stepscope.signals.signal import Signals, signal
 
 #: Observations of health that mean that something was recorded and is gone.

@@ -4,7 +4,7 @@ import pytest
 
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.host import ran_on
+from stepscope.signals.shared import ran_on
 from support import Facts
 
 MS = 1_000_000
