@@ -35,6 +35,7 @@ def view(
     if len(paths) == 1 and _watched(paths[0], port, host, allowed_host, no_browser):
         return
     from stepscope.cli.opening import open_input, stated_device
+    from stepscope.cli.speed import with_few_heaps
     from stepscope.reports.selection import ReportOptions
     from stepscope.rules import settings
     from stepscope.web.app import create_app
@@ -42,6 +43,7 @@ def view(
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
     stated = stated_device(device, memory)
     options = ReportOptions(rules=rules, strict=bool(ctx.obj))
+    with_few_heaps()
     with (
         listening_at(host, port, allowed_host or (), not no_browser) as served,
         open_input(paths, cache=not no_cache, store=store, run=run, span=span, stated=stated, locked=True) as trace,
