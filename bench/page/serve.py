@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from stepscope.cli.speed import quick_process, with_few_heaps
+from stepscope.cli.speed import quick_process, quicken_process, with_few_heaps
 
 #: A report in which nothing but the recording stands.
 _REPORT = {
@@ -17,6 +17,7 @@ _REPORT = {
 
 def main() -> None:
     """Serve until killed, in a process such as `stepscope view` has."""
+    quicken_process()
     with quick_process():
         with_few_heaps()
         _serve(Path(sys.argv[1]))
