@@ -88,7 +88,7 @@ def served(apart: int, *events: str, device: bool = False) -> Facts:
         ((), "does not show"),
     ],
 )
-def test_of_a_host_alone_what_lies_between_its_steps_is_told(events: tuple[str, ...], word: str) -> None:
+def test_wording_of_what_lies_between_the_steps_of_a_host_alone(events: tuple[str, ...], word: str) -> None:
     (finding,) = findings("HST016", served(3, *events).trace(reader="kineto"))
     assert {"3.00 ms", "75.0 %", "9"} <= set(figures(finding.summary))
     assert word in finding.summary

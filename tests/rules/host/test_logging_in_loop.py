@@ -59,7 +59,7 @@ def test_one_call_without_steps_is_no_loop() -> None:
         assert len(drafts("HST006", told)) == number
 
 
-def test_one_call_in_many_steps_is_no_loop_and_rare_ones_are_counted() -> None:
+def test_one_call_in_many_steps_is_no_loop_and_wording_counts_rare_ones() -> None:
     one = logging_functions.Logging(np.array([3]), np.array([0]), np.array([4]), ("train.py(3): log_metrics",))
     once = {**given(0.2), logging_functions.logging: one}
     assert [len(drafts("HST006", {**once, job.recorded_steps: steps})) for steps in (2, 3)] == [1, 0]

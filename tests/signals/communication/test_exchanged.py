@@ -141,7 +141,7 @@ def test_where_ranks_call_different_numbers_in_a_step_nobody_waits(tmp_path: Pat
     assert late_ranks(times(trace)) == {}
 
 
-def test_the_page_names_the_rank_in_words_of_processors(tmp_path: Path) -> None:
+def test_wording_of_a_rank_on_processors(tmp_path: Path) -> None:
     report = build_report(written(tmp_path, [[(8, 18)], [(17, 18)]], steps=6))
     (line,) = slowest(report, 10).blocks
     assert "rank 1 makes the others wait 9.00 ms per step: it spends 9.00 ms longer outside of operators" in line.text
