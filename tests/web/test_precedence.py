@@ -29,6 +29,14 @@ def test_nobody_waits_for_questions_that_nobody_asked() -> None:
     Precedence(quiet=LONG, patience=LONG).wait()
 
 
+def test_the_first_question_may_come_a_while_after_the_start() -> None:
+    _, gone_on = waiting(Precedence(start=LONG, quiet=0.0, patience=LONG))
+    assert not gone_on.wait(0.2)
+    thread, gone_on = waiting(Precedence(start=0.05, quiet=LONG, patience=LONG))
+    thread.join(LONG)
+    assert gone_on.is_set()
+
+
 def test_it_goes_on_once_nobody_has_asked_for_a_while() -> None:
     precedence = Precedence(quiet=0.05, patience=LONG)
     with ExitStack() as asked:

@@ -40,7 +40,7 @@ class ReportOptions:
         all_findings: Show findings that cost next to nothing too.
         strict: Let unexpected errors of an analysis through instead of noting them in health.
         progress: Told of the progress.
-        between: Called at the start of each rank, and after each analysis and rule of it; it may wait. Ranks that are
+        between: Called at the start of each rank, after each analysis and before each rule; it may wait. Ranks that are
             analysed by other processes don't call it.
         groups: Groups of parallelism that the user states, in place of what the recordings tell.
         workers: Makes what ranks are analysed on, from their number and the bytes that each needs; None for processes

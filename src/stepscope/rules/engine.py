@@ -54,18 +54,20 @@ class Diagnosing:
 
         Args:
             trace: The trace.
-            between: Called after each rule.
+            between: Called before each rule.
         """
         signals = Signals.of(typical_part(trace), trace)
         rules, before = self.settings.chosen(), len(self._found)
         for registered in rules:
             check = registered.rule.check
-            if check is not None and not self._withheld(registered, (signals.whole,), signals.rank):
+            if check is None:
+                continue
+            between()
+            if not self._withheld(registered, (signals.whole,), signals.rank):
                 limits = self.settings.limits(registered)
                 seen = signals.whole if registered.whole else signals
                 for draft in self._drafts(registered, lambda c=check, s=seen, v=limits: c(s, v), signals.rank):  # type: ignore[misc]
                     self._keep(registered, draft, signals)
-                between()
         mine = self._found[before:]
         lead = leading(mine, self.settings.least)
         after = after_others([mine[position] for position in lead], signals, self.settings.least)

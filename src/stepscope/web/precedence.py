@@ -22,15 +22,16 @@ class Precedence:
     twice `patience`.
 
     Args:
+        start: Seconds in which the first question may still come.
         quiet: Seconds without a question after which the other work goes on.
         patience: Seconds that it waits in all, besides half of the time since it first waited.
     """
 
-    def __init__(self, quiet: float = _QUIET_SECONDS, patience: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, start: float = 0.0, quiet: float = _QUIET_SECONDS, patience: float = _PATIENCE_SECONDS) -> None:
         self._quiet, self._patience = quiet, patience
         self._changed = threading.Condition()
         self._asked = 0
-        self._answered = float("-inf")
+        self._answered = time.monotonic() + start - quiet
         self._began: float | None = None
         self._waited = 0.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stepscope.language import spoken
 from stepscope.reports.selection import ReportOptions
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from stepscope.reports.report import Report
 
 __all__ = ["Progress", "Viewing"]
+
+#: A browser that is started with the server asks within this time.
+_START_SECONDS: Final = 2.0
 
 
 class Viewing:
@@ -33,7 +36,7 @@ class Viewing:
     def __init__(self, trace: Trace, options: ReportOptions | None = None) -> None:
         self.trace = trace
         self.options = options or ReportOptions()
-        self.precedence = Precedence()
+        self.precedence = Precedence(_START_SECONDS)
         self.keeping: threading.Thread | None = None
         self._guard, self._building = threading.Lock(), threading.Lock()
         self._report: Report | None = None

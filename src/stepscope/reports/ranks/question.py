@@ -82,7 +82,7 @@ class Question:
         strict: Let unexpected errors of an analysis through.
         threads: Questions asked at a time; 0 for as many as suit the machine.
         parts: What tables about all ranks need of it, by name.
-        between: Called after each question and each rule, by any thread.
+        between: Called after each question and before each rule, by any thread.
     """
 
     whole: Trace
