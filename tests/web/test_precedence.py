@@ -90,5 +90,5 @@ def test_the_report_on_a_large_recording_waits_between_questions(large: bool, wa
     viewing.precedence = counted = Counted()
     with SIZES.changed(concurrent_events=0 if large else 4_000_000):
         viewing.whole_report()
-    # At the start of the rank, and after each of two tables.
-    assert counted.times == (3 if waits else 0)
+    # At the start, at that of the rank, and after each of two tables.
+    assert counted.times == (4 if waits else 0)

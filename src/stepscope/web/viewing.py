@@ -84,10 +84,11 @@ class Viewing:
         with self._building:
             if self._report is not None:
                 return Finished.of(self._report)
-            from stepscope.reports.build import build_report  # takes longer to import than a kept report to answer
-
             # Of a small recording no question takes long enough to be felt.
             between = self.precedence.wait if self.trace.large else self.options.between
+            between()
+            from stepscope.reports.build import build_report  # takes longer to import than a kept report to answer
+
             self._report = report = build_report(self.trace, replace(self.options, progress=note, between=between))
         made = Finished.of(report)
 
