@@ -153,7 +153,7 @@ def first_operators(trace: Trace) -> Intervals:
     chosen = np.zeros(int(spans.name.max()) + 1, np.bool_)
     chosen[long] = True
     ops = np.flatnonzero(op & chosen[spans.name])
-    ops = ops[_among(spans.id[ops], work.op[work.are("compute") & work.launched])]
+    ops = ops[np.isin(spans.id[ops], work.op[work.are("compute") & work.launched])]
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
     marks = _code_loading(spans)
     starts, ends = [], []
@@ -169,14 +169,6 @@ def first_operators(trace: Trace) -> Intervals:
         starts.extend(spans.ts[same[loads]].tolist())
         ends.extend((spans.ts[same[loads]] + took[loads]).tolist())
     return Intervals.union_of(np.array(starts, np.int64), np.array(ends, np.int64))
-
-
-def _among(ids: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each id is among some others, of which -1 is none."""
-    known = np.zeros(int(ids.max(initial=-1)) + 1, np.bool_)
-    known[others[(others >= 0) & (others < known.size)]] = True
-    found: NDArray[np.bool_] = known[ids]
-    return found
 
 
 def _code_loading(spans: Spans) -> NDArray[Any]:
