@@ -21,7 +21,8 @@ def calls(rank, durations, stops, group="0", name="all_reduce", size=1 << 20) ->
     return {
         "rank": np.full(number, rank, np.int32), "event": np.arange(number), "device": np.zeros(number, np.int32),
         "group": np.array([group] * number), "collective": np.array([name] * number), "bytes": np.full(number, size),
-        "dur": np.array(durations, np.int64), "stop": np.array(stops, np.int64), "typical": np.ones(number, np.bool_),
+        "dur": np.array(durations, np.int64), "held": np.array(durations, np.int64),
+        "stop": np.array(stops, np.int64), "typical": np.ones(number, np.bool_),
         "key": np.arange(number), "step": np.arange(number) % TIMES.steps,
     }  # fmt: skip
 

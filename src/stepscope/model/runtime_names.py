@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+#: Collectives that libraries carry out on threads of the host, as profilers name them; a pattern for SQL, too.
+COLLECTIVE_ON_HOST: Final = "^(gloo|mpi):"
+
 _ALLOCATION: Final = re.compile(
     r"""^(cuda|hip) (Malloc|Free|HostAlloc|HostMalloc|HostFree|HostRegister|HostUnregister|ExtMalloc|MemPool)
     |^cuMem (Alloc|Free|HostAlloc|HostRegister|HostUnregister|AddressReserve|AddressFree|Create|Release|Map|Unmap

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.analyses.communication.matching import STEP_KEYS, Calls
+from stepscope.model.runtime_names import COLLECTIVE_ON_HOST
 from stepscope.model.trace import Trace
 
 #: Calls of collectives, of one rank or of several; those without a sequence number are numbered negatively, by their
@@ -42,7 +43,7 @@ FROM (
     SELECT e.rank, e.id AS event, e.ts, coalesce(e.dur, 0) AS dur, e.step
     FROM (SELECT c.rank, c.event {_HOST_CALLS} AND c.transfer_ns IS NULL) c
     JOIN events e ON e.rank = c.rank AND e.id = c.event JOIN tracks t ON t.rank = e.rank AND t.track = e.track
-    WHERE t.kind = 'host' AND regexp_matches(e.name, '^(gloo|mpi):')
+    WHERE t.kind = 'host' AND regexp_matches(e.name, '{COLLECTIVE_ON_HOST}')
 ) h
 ASOF LEFT JOIN ({_OPS_SQL} AND NOT regexp_matches(name, '{OF_LIBRARY}')) o ON o.rank = h.rank AND o.ts > h.ts
 ASOF LEFT JOIN ({_OPS_SQL} AND regexp_matches(name, '{OF_LIBRARY}')) p ON p.rank = h.rank AND p.ts > h.ts

@@ -69,7 +69,7 @@ class Matching:
             once = Groups.by(size, key, calls["rank"][rows], calls["device"][rows]).first
             devices = Groups.by(size[once], key[once])
             dur, each = calls["dur"][rows], Groups.by(size, key)
-            held = calls.get("held", calls["dur"])[rows]
+            held = calls["held"][rows]
             shortest = _shortest(each, held)
             known = np.full_like(size, -1) if kind[1] in _UNEVEN else calls["bytes"][rows]
             new = MatchedCollectives(

@@ -18,6 +18,7 @@ from stepscope.ingest.derive.names.collectives import collectives_by_name, named
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
+from stepscope.model.runtime_names import COLLECTIVE_ON_HOST
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ FROM comm_hosts m JOIN collectives h ON h.event = m.host ANTI JOIN collectives c
 _DROP_HOSTS_SQL: Final = "DELETE FROM collectives WHERE event IN (SELECT op FROM comm_ops)"
 
 #: Host annotations that are collectives themselves, as libraries that communicate on the host write them.
-_HOST_ONLY_SQL: Final = """
+_HOST_ONLY_SQL: Final = f"""
 SELECT e.id, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND e.category = 'annotation' AND regexp_matches(n.name, '^(gloo|mpi):')
+WHERE t.kind = 'host' AND e.category = 'annotation' AND regexp_matches(n.name, '{COLLECTIVE_ON_HOST}')
 """
 
 

@@ -20,15 +20,16 @@ from stepscope.analyses.shared.needs import has_device
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.intervals import Intervals, Times
+from stepscope.model.runtime_names import COLLECTIVE_ON_HOST
 from stepscope.signals.communication.waiting import Collectives, waits_in
 from stepscope.signals.shared.ran_on import ran_on
 from stepscope.signals.signal import Signals, signal
 
-_CALLS_SQL: Final = """
+_CALLS_SQL: Final = f"""
 SELECT c.event, s.ts, s.dur, s.step::BIGINT AS step, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world,
     s.track, c.collective IN ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier') AS together
 FROM collectives c JOIN spans s ON s.id = c.event JOIN names n USING (name_id) JOIN tracks t ON t.track = s.track
-WHERE t.kind = 'host' AND regexp_matches(n.name, '^(gloo|mpi):') AND s.dur > 0
+WHERE t.kind = 'host' AND regexp_matches(n.name, '{COLLECTIVE_ON_HOST}') AND s.dur > 0
     AND c.collective NOT IN ('send', 'recv', 'send_recv') AND s.step IN (SELECT step FROM steps WHERE typical)
 ORDER BY s.ts, c.event
 """
