@@ -112,7 +112,7 @@ class _Rank:
         number = len(self._rows)
         return columns | {
             "rank": np.full(number, rank, np.int32), "event": np.arange(number), "device": np.zeros(number, np.int32),
-            "typical": np.ones(number, np.bool_),
+            "typical": np.ones(number, np.bool_), "held": columns["dur"],
         }  # fmt: skip
 
     def waits(
