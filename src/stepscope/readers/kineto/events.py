@@ -144,10 +144,15 @@ class EventBatch:
         return np.diff(self.rows.inner_offsets) > 0
 
     def args(self, rows: NDArray[np.int64]) -> pa.Array:
-        """The arguments of some events as written, null where there are none."""
-        has = self.has_args()
-        buffers = [pa.py_buffer(np.packbits(has, bitorder="little")), pa.py_buffer(self.rows.inner_offsets),
-                   pa.py_buffer(self.rows.inner_text)]  # fmt: skip
+        """The arguments of some events as written, in ascending order of these; null where there are none."""
+        offsets, text = self.rows.inner_offsets, pa.py_buffer(self.rows.inner_text)
+        lengths = np.diff(offsets)
+        if (lengths[rows] > 0).all() and int(lengths[rows].sum()) == offsets[-1]:
+            # All that is written belongs to these, as a rule: their text is taken as it is.
+            return pa.Array.from_buffers(
+                pa.string(), rows.size, [None, pa.py_buffer(np.append(offsets[rows], offsets[-1])), text]
+            )
+        buffers = [pa.py_buffer(np.packbits(lengths > 0, bitorder="little")), pa.py_buffer(offsets), text]
         return pa.Array.from_buffers(pa.string(), len(self), buffers).take(pa.array(rows))
 
 

@@ -13,6 +13,7 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto import values, work
 from stepscope.readers.kineto.event_kinds import EventKinds
 from stepscope.readers.kineto.events import NONE, EventBatch, layout
+from stepscope.readers.kineto.remembering import Remembering, Texts
 from stepscope.store.inputs import TEXT_COLUMNS
 from stepscope.store.staging import Staging
 
@@ -55,7 +56,9 @@ class Stager:
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._kinds = EventKinds(staging)
+        self._described = work.Described(work.describe)
         self._inputs: dict[bytes, int] = {}
+        self._known_inputs = Remembering(_seen_inputs)
         for statement in _TABLES:
             staging.connection.execute(statement)
 
@@ -70,7 +73,7 @@ class Stager:
         self._stage_collectives(events, span, pair)
         chosen = np.flatnonzero(self._kinds.is_work[pair])
         if chosen.size:
-            work.stage_work(self._staging, events, span[chosen], self._kinds, pair[chosen])
+            work.stage_work(self._staging, events, span[chosen], self._kinds, pair[chosen], self._described)
         self._stage_inputs(events, span[self._kinds.with_inputs[pair]])
         self._stage_allocations(events, pairs)
         self._stage_flows(events, pairs, with_launches=bool(np.any(correlation[chosen] <= 0)))
@@ -132,19 +135,19 @@ class Stager:
         """Stage inputs of operators, each text once."""
         inputs = events.rows.combined["inputs"]
         sequence, thread = (events.integers(key)[rows] for key in ("Sequence number", "Fwd thread id"))
-        texts = [_input_texts(one) for one in inputs.texts]
-        has = np.array([_says_something(one) for one in texts], np.bool_)
+        seen = [self._known_inputs(one) for one in inputs.texts]
+        has = np.array([says for _, says in seen], np.bool_)
         chosen = has[inputs.numbers[rows]] | (sequence != NONE)
         rows, sequence, thread = rows[chosen], sequence[chosen], thread[chosen]
         if not rows.size:
             return
-        numbers, new = np.zeros(len(texts), np.int32), []
+        numbers, new = np.zeros(len(seen), np.int32), []
         used, first = np.unique(inputs.numbers[rows], return_index=True)
         for one in used[np.argsort(first)].tolist():
-            key = hashlib.blake2b(repr(texts[one]).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            key, _ = seen[one]
             if key not in self._inputs:
                 self._inputs[key] = len(self._inputs)
-                new.append((self._inputs[key], *texts[one]))
+                new.append((self._inputs[key], *_input_texts(inputs.texts[one])))
             numbers[one] = self._inputs[key]
         if new:
             columns = [pa.array(column, pa.string()) for column in [*zip(*new, strict=True)][1:]]
@@ -223,7 +226,14 @@ def _external_ids(events: EventBatch) -> NDArray[np.int64]:
     return np.where((found == NONE) & is_old, old, found)
 
 
-def _input_texts(recorded: tuple[bytes | None, ...]) -> tuple[str | None, ...]:
+def _seen_inputs(recorded: Texts) -> tuple[bytes, bool]:
+    """What tells inputs from others, and whether they say something."""
+    texts = _input_texts(recorded)
+    key = hashlib.blake2b(repr(texts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return key, _says_something(texts)
+
+
+def _input_texts(recorded: Texts) -> tuple[str | None, ...]:
     """Shapes, types, strides and values as JSON without white space, stack and module as texts."""
     shapes, old_shapes, *others, stack, module = recorded
     lists = (values.compact(one) for one in (old_shapes if shapes is None else shapes, *others))

@@ -12,6 +12,7 @@ import pyarrow as pa
 from stepscope.readers.kineto import values
 from stepscope.readers.kineto.event_kinds import EventKinds
 from stepscope.readers.kineto.events import NONE, EventBatch
+from stepscope.readers.kineto.remembering import Remembering, Texts
 from stepscope.readers.kineto.vocabulary import DIRECTION
 from stepscope.store.staging import Staging
 
@@ -29,8 +30,12 @@ _AXES: Final = pa.list_(pa.int32())
 _ENUMS: Final = {"HOST_TO_DEVICE": "HtoD", "DEVICE_TO_HOST": "DtoH", "DEVICE_TO_DEVICE": "DtoD"}
 
 
+#: What is recorded of kernels: grid, block, registers, bytes of shared memory and occupancy.
+Described = Remembering[tuple[Any, ...]]
+
+
 def stage_work(staging: Staging, events: EventBatch, rows: NDArray[np.int64], kinds: EventKinds,
-               pairs: NDArray[np.int64]) -> None:  # fmt: skip
+               pairs: NDArray[np.int64], described: Described) -> None:  # fmt: skip
     """Stage device work.
 
     Args:
@@ -39,13 +44,14 @@ def stage_work(staging: Staging, events: EventBatch, rows: NDArray[np.int64], ki
         rows: Those that are device work.
         kinds: The distinct pairs of category and name.
         pairs: int64[rows.size], the numbers of their pairs.
+        described: `describe`, which remembers what it found in the batches before.
     """
     details = kinds.details(pairs)
     texts = events.rows.combined["work"]
     number = texts.numbers[rows]
-    described = [_described(*one[:5]) for one in texts.texts]
+    found = [described(one[:5]) for one in texts.texts]
     columns = {
-        name: pa.array([one[position] for one in described], kind).take(pa.array(number))
+        name: pa.array([one[position] for one in found], kind).take(pa.array(number))
         for position, (name, kind) in enumerate(
             {"grid": _AXES, "block": _AXES, "registers": pa.int32(), "shared_bytes": pa.int64(),
              "occupancy": pa.float64()}.items()
@@ -96,10 +102,9 @@ def _stage_copies(staging: Staging, events: EventBatch, rows: NDArray[np.int64],
     )  # fmt: skip
 
 
-def _described(
-    grid: bytes | None, block: bytes | None, registers: bytes | None, shared: bytes | None, occupancy: bytes | None
-) -> tuple[Any, ...]:
-    """What is recorded of a kernel, None for what is not or can't be read."""
+def describe(texts: Texts) -> tuple[Any, ...]:
+    """What is recorded of a kernel by the first five of `TEXTS`, None for what is not or can't be read."""
+    grid, block, registers, shared, occupancy = texts
     percent = values.thousandths(occupancy)
     return (
         _axes(grid), _axes(block), _int32(registers), values.int64(shared),
