@@ -85,14 +85,8 @@ def occupancy_grids(trace: Trace) -> Table:
 
 
 def _table(trace: Trace, schema: TableSchema) -> Table:
-    rows: dict[str, NDArray[Any]] = trace.columns(_SQL)
-    if not rows["event"].size and not trace.scalar(_GRIDS_SQL):
-        raise MissingInputError.of("grids")
-    real = (rows["blocks"] > 0) & (rows["threads"] > 0)
-    if not real.all():
-        rows = {name: values[real] for name, values in rows.items()}
-    work = DeviceWork.of(trace)
-    at = work.rows(trace, rows.pop("event"))
+    work, rows = DeviceWork.of(trace), trace.once(_launches)
+    at = work.rows(trace, rows["event"])
     dur, device = work.dur[at], work.device[at]
     sizes = np.unique(rows["blocks"], return_inverse=True)[1].reshape(-1)
     groups = Groups.by(work.name[at], device, *([sizes] if schema is OCCUPANCY_GRIDS else []))
@@ -106,9 +100,18 @@ def _table(trace: Trace, schema: TableSchema) -> Table:
         "rank": np.full(first.size, trace.ranks[0]),
         "device": nullable(device[first], device[first] < 0),
         "limit": _most(groups, limiting, weight),
-        **{name: _mean(groups, values, weight) for name, values in (rows | measured).items()},
+        **{name: _mean(groups, values, weight) for name, values in (rows | measured).items() if name != "event"},
     }
     return ordered_table(schema, columns, ("device", "blocks"))
+
+
+def _launches(trace: Trace) -> dict[str, NDArray[Any]]:
+    """Kernels with a grid that can be, by column."""
+    rows = trace.columns(_SQL)
+    if not rows["event"].size and not trace.scalar(_GRIDS_SQL):
+        raise MissingInputError.of("grids")
+    real = (rows["blocks"] > 0) & (rows["threads"] > 0)
+    return rows if real.all() else {name: values[real] for name, values in rows.items()}
 
 
 def _limits(trace: Trace, device: NDArray[np.int32]) -> Columns:
