@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.grouping import Groups, ordered_table, shares, texts
-from stepscope.analyses.shared.host_tree import HostTree, host_tree
+from stepscope.analyses.shared.host_tree import host_tree
 from stepscope.analyses.shared.needs import need_calls, need_device
-from stepscope.model.intervals import Times
 from stepscope.model.schema import TableSchema, count, ns, summary_columns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -58,7 +56,7 @@ def projected_ranges(trace: Trace) -> Table:
     activities, device = np.zeros(tree.id.size, np.int64), np.zeros(tree.id.size, np.int64)
     for values, name in ((first, "first"), (last, "last"), (activities, "activities"), (device, "device_ns")):
         values[at[known]] = rows[name][known]
-    first, last = _over_subtrees(tree, first, np.minimum), _over_subtrees(tree, last, np.maximum)
+    first, last = tree.over_subtrees(first, np.minimum), tree.over_subtrees(last, np.maximum)
     chosen = np.flatnonzero((tree.category >= 0) & (last >= 0))
     groups = Groups.by(tree.name[chosen], tree.category[chosen])
     summary = groups.summary(last[chosen] - first[chosen])
@@ -73,17 +71,6 @@ def projected_ranges(trace: Trace) -> Table:
         "device_ns": groups.sum(tree.roll_up(device)[chosen]),
     }
     return ordered_table(PROJECTED_RANGES, columns, ("category",))
-
-
-def _over_subtrees(tree: HostTree, values: NDArray[np.int64], combine: np.ufunc) -> Times:
-    """The values of each event and all events inside it, combined."""
-    total: Times = values.copy()
-    order = np.argsort(-tree.depth, kind="stable")
-    edges = np.flatnonzero(np.diff(tree.depth[order])) + 1
-    for here in np.split(order, edges):
-        inner = here[tree.parent[here] >= 0]
-        combine.at(total, tree.parent[inner], total[inner])
-    return total
 
 
 ANALYSES = (Analysis(PROJECTED_RANGES, projected_ranges),)

@@ -6,6 +6,7 @@ The two estimates are those of torch-tb-profiler's GPU summary: SM efficiency is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -68,12 +69,12 @@ def device_utilisation(trace: Trace) -> Table:
         kernel = (device.compute | device.comm).within(starts, ends)
         filled, sms = _filled(mine, starts, ends)
         steps = [*windows.step.tolist(), None]
+        occupancies = [*_occupancies(mine, windows.step), _occupancy(mine)]
         for i, (step, total) in enumerate(zip(steps, (ends - starts).tolist(), strict=True)):
             efficiency = int(filled[i]) / (sms * total) if sms and total else None
             busy = int(kernel[i])
-            occupancy = _occupancy(mine, step)
             utilisation = busy / total if total else None
-            found.append((trace.ranks[0], device.device, step, total, busy, utilisation, efficiency, occupancy))
+            found.append((trace.ranks[0], device.device, step, total, busy, utilisation, efficiency, occupancies[i]))
     return Table.from_rows(DEVICE_UTILISATION, found)
 
 
@@ -100,10 +101,18 @@ def _filled(rows: Columns, starts: Times, ends: Times) -> tuple[Times, int]:
     return up_to(ends) - up_to(starts), sms
 
 
-def _occupancy(rows: Columns, step: int | None) -> float | None:
+def _occupancies(rows: Columns, steps: NDArray[np.int32]) -> Iterator[float | None]:
+    """`_occupancy` of each step."""
+    order = np.argsort(rows["step"], kind="stable")
+    ordered = {name: rows[name][order] for name in ("step", "ts", "stop", "occupancy")}
+    edges = (np.searchsorted(ordered["step"], steps, side) for side in ("left", "right"))
+    for low, high in zip(*(edge.tolist() for edge in edges), strict=True):
+        yield _occupancy({name: values[low:high] for name, values in ordered.items()})
+
+
+def _occupancy(rows: Columns) -> float | None:
+    """Mean of the occupancies that are known, weighted by duration."""
     known = rows["occupancy"] >= 0
-    if step is not None:
-        known &= rows["step"] == step
     weights = (rows["stop"] - rows["ts"])[known]
     return float(np.average(rows["occupancy"][known], weights=weights)) if weights.size else None
 

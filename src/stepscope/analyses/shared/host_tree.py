@@ -86,9 +86,13 @@ class HostTree:
 
     def roll_up(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum of the values of each event and all events inside it, int64[n]."""
+        return self.over_subtrees(values, np.add)
+
+    def over_subtrees(self, values: NDArray[np.int64], combine: np.ufunc) -> NDArray[np.int64]:
+        """The values of each event and all events inside it, combined in any order, int64[n]."""
         total: NDArray[np.int64] = values.copy()
         for here in reversed(self._levels[1:]):
-            np.add.at(total, self.parent[here], total[here])
+            combine.at(total, self.parent[here], total[here])
         return total
 
     def outermost(self, among: NDArray[np.bool_], outer: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
