@@ -10,7 +10,7 @@ import sys
 from dataclasses import FrozenInstanceError, InitVar, dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -197,6 +197,33 @@ def test_classes_are_initialised_as_usual() -> None:
     assert replace(second, three=[], given=1).three == []
     with pytest.raises(TypeError, match=r"missing 1 required keyword-only argument: 'one'"):
         base(1)
+
+
+def test_an_initialiser_is_compiled_for_many_objects_or_what_is_wrong() -> None:
+    def quick() -> Any:
+        defaults = {
+            "two": field(default_factory=list),
+            "three": field(init=False, default_factory=lambda: 3),
+            "four": field(init=False),
+        }
+        annotations = {"one": int, "two": list, "three": int, "four": int}
+        return _data_class(type("_Quick", (), {**defaults, "__annotations__": annotations}), slots=True)
+
+    many = quick()
+    first = many.__init__
+    made = [many(one, two=[one]) if one % 2 else many(one=one) for one in range(300)]
+    assert many.__init__ is not first
+    assert all(one.two == ([one.one] if one.one % 2 else []) for one in made)
+    assert {(one.one, one.three, hasattr(one, "four")) for one in made} == {(one, 3, False) for one in range(300)}
+    assert len({id(one.two) for one in made}) == 300
+    for args, values, said in (
+        ((), {}, "missing 1 required positional argument: 'one'"),
+        ((1,), {"one": 2}, "multiple values for argument 'one'"),
+        ((1, [], 3), {}, "takes from 2 to 3 positional arguments but 4 were given"),
+        ((1,), {"three": 3}, "unexpected keyword argument 'three'"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            quick()(*args, **values)
 
 
 def test_help_of_libraries_is_left_out_by_the_command_alone() -> None:

@@ -29,7 +29,7 @@ from stepscope.model.process.system import gives_back_large_pages, library_funct
 #: What is done, and what it is worth: CPU time of `stepscope analyze` of a recording that is in the cache (1.27 s
 #: with all of it and 1.90 s without, for 0.8 MB of compressed trace). What is worth less than 10 ms is not done.
 TRICKS: Final[Mapping[str, str]] = {
-    "classes": "classes of data share functions, and compile the one that makes objects for the first: 260 ms of "
+    "classes": "classes of data share functions, and compile the one that makes objects for many: 260 ms of "
     "what importing all rules and analyses takes, by hand, on a busy machine, as the next two",
     "patterns": "patterns are compiled when they are first used: 70 ms",
     "docs": "NumPy's and Arrow's functions get no texts for `help`: 70 ms",
@@ -191,13 +191,41 @@ def _data_class(cls: Any = None, /, **options: Any) -> Any:
     return made
 
 
-def _first_init(made: Any, body: dict[str, Any], kw_only: bool) -> Callable[..., None]:
-    """An `__init__` that puts the one that `dataclasses` makes into its place; most classes have no object at all."""
+#: Objects of a class that are made without compiling anything, which would take as long.
+_UNCOMPILED: Final = 100
 
-    def __init__(self: Any, *args: Any, **values: Any) -> None:  # noqa: N807 - it is one
+
+def _first_init(made: Any, body: dict[str, Any], kw_only: bool) -> Callable[..., None]:
+    """An `__init__` of the first objects, which puts the one that `dataclasses` makes into its place after them.
+
+    Most classes have few objects. What is unusual, or wrong, is left to the other one.
+    """
+    fields = dataclasses.fields(made)
+    named = {field.name for field in fields if field.init}
+    positional = [field.name for field in fields if field.init and not field.kw_only]
+    others = [field for field in fields if not field.init and field.default is not dataclasses.MISSING]
+    left = 0 if others or len(fields) < len(made.__dataclass_fields__) else _UNCOMPILED
+
+    def __init__(self: Any, *args: Any, **values: Any) -> Any:  # noqa: N807 - it is one
+        nonlocal left
+        left -= 1
+        given = dict(zip(positional, args, strict=False)) if left >= 0 and len(args) <= len(positional) else None
+        if given is not None and given.keys().isdisjoint(values) and values.keys() <= named:
+            given |= values
+            for field in fields:
+                if field.name in given:
+                    setattr(self, field.name, given[field.name])
+                elif field.default_factory is not dataclasses.MISSING:
+                    setattr(self, field.name, field.default_factory())
+                elif field.default is not dataclasses.MISSING:
+                    setattr(self, field.name, field.default)
+                elif field.init:
+                    break  # it is missing
+            else:
+                return self.__post_init__() if hasattr(made, "__post_init__") else None
         if made.__init__ is __init__:
             made.__init__ = _MADE(type(made)(made.__name__, made.__bases__, body), kw_only=kw_only).__init__
-        made.__init__(self, *args, **values)
+        return made.__init__(self, *args, **values)
 
     return __init__
 
