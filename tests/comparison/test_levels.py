@@ -133,6 +133,20 @@ def test_sheet_of_modules(tmp_path: Path) -> None:
     ]
 
 
+def test_kernels_of_an_operator_are_lines_of_a_cell(tmp_path: Path) -> None:
+    facts = Facts()
+    facts.step(0, 0, 2000)
+    facts.host("op", "aten::mm", 150, 100)
+    facts.kernel("sgemm", 600, 300, launch=(160, 20))
+    facts.kernel("reduce", 900, 100, launch=(190, 20))
+    trace = facts.trace()
+    workbook.write(compare_traces(trace, trace, CompareOptions(findings=False)), tmp_path / "compare.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "compare.xlsx")["OperatorCompare"]
+    [cell] = (sheet.cell(4, head.column) for head in sheet[3][:8] if head.value == "Kernel Details")
+    assert [line.split(",")[0] for line in cell.value.split("\n")] == ["sgemm", "reduce"]
+    assert cell.alignment.wrap_text
+
+
 def test_memory_without_steps_and_devices() -> None:
     def held(size: int) -> Trace:
         facts = Facts()

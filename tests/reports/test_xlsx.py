@@ -90,6 +90,16 @@ def test_findings_are_wrapped(tmp_path: Path) -> None:
     assert sheet.column_dimensions[cell.column_letter].width >= 60
 
 
+def test_each_thing_to_do_is_a_line_of_its_cell(tmp_path: Path) -> None:
+    with demo.recording() as path, open_trace(path, Options(cache=False)) as trace:
+        report = build_report(trace, ReportOptions())
+        sheet = book(report, tmp_path / "r.xlsx")["findings"]
+    [at] = (cell.column for cell in sheet[1] if cell.value == "what to do")
+    [finding] = (finding for finding in report.findings if finding.code == "DAT001")
+    assert len(finding.actions) > 1
+    assert sheet.cell(2, at).value.split("\n") == [action.text for action in finding.actions]
+
+
 def test_sizes_stand_beside_what_people_read(tmp_path: Path) -> None:
     schema = TableSchema("sizes", "Sizes.", (Column("peak_bytes", "int64", "A size.", "bytes", True),))
     table = Table.from_rows(schema, [(3 << 30,), (None,)])

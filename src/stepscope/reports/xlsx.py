@@ -184,8 +184,9 @@ class Sheets:
         elif isinstance(value, (int, float)) and abs(value) <= _MAX_EXACT:
             sheet.write_number(row, i, value, self._number(shown))
         else:
-            written = fitting(str(value))
-            sheet.write_string(row, i, written, self._texts[shown.heading in _WRAPPED, written.startswith(_FORMULA)])
+            wrapped = shown.heading in _WRAPPED
+            written = fitting(str(value), wrapped)
+            sheet.write_string(row, i, written, self._texts[wrapped, written.startswith(_FORMULA)])
 
     def _number(self, shown: _SheetColumn) -> Any:
         column = shown.column
@@ -246,9 +247,9 @@ def _shown(position: int, column: Column, rows: list[tuple[Any, ...]]) -> Iterat
     yield _SheetColumn(position, column, f"{name} [{unit}]", divisor)
 
 
-def fitting(value: str) -> str:
-    """Text that a cell can hold, with everything visible that does not show."""
-    shown = visible(value)
+def fitting(value: str, lines: bool = False) -> str:
+    """Text that a cell can hold, with everything visible that does not show; with `lines`, these stay apart."""
+    shown = "\n".join(map(visible, value.split("\n"))) if lines else visible(value)
     return shown if len(shown) <= MAX_CHARACTERS else shown[: MAX_CHARACTERS - len(_CUT)] + _CUT
 
 

@@ -24,12 +24,14 @@ class CompareColumn:
         value: Its value in a row of the table.
         side: The group that it belongs to.
         form: Its number format; empty for text.
+        lines: Whether its texts are lines, one below the other.
     """
 
     heading: str
     value: Callable[[Row], Any]
     side: Side = ""
     form: str = ""
+    lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,9 @@ def _allocated(side: str) -> Callable[[Row], Any]:
     return words
 
 
-def _lines(column: str) -> Callable[[Row], str]:
-    return lambda row: "\n".join(row[column])
+def _kernels(side: Side) -> CompareColumn:
+    """The kernels that a side launched, a line for each."""
+    return CompareColumn("Kernel Details", lambda row: "\n".join(row[f"{side}_kernels"]), side, lines=True)
 
 
 _RATIO_COLUMN: Final = CompareColumn("Diff Ratio", _ratio, "diff", _RATIO)
@@ -155,11 +158,11 @@ SHEETS: Final = (
     )),
     CompareSheet("OperatorCompare", "compute_calls", (
         CompareColumn("Operator Name", _of("base_path"), "base"), *_inputs("base"),
-        CompareColumn("Kernel Details", _lines("base_kernels"), "base"),
+        _kernels("base"),
         CompareColumn("Device Duration(us)", _of("base_ns", 1e3), "base", _TIME),
         CompareColumn("Number", _of("base_count"), "base", _COUNT),
         CompareColumn("Operator Name", _of("new_path"), "new"), *_inputs("new"),
-        CompareColumn("Kernel Details", _lines("new_kernels"), "new"),
+        _kernels("new"),
         CompareColumn("Device Duration(us)", _of("new_ns", 1e3), "new", _TIME),
         CompareColumn("Number", _of("new_count"), "new", _COUNT),
         CompareColumn("Diff Duration(us)", _of("diff_ns", 1e3), "diff", _TIME), _RATIO_COLUMN,
@@ -168,12 +171,12 @@ SHEETS: Final = (
     CompareSheet("ModuleCompareStatistic", "compute_modules", (
         *_MODULE_COLUMNS,
         CompareColumn("Module Name", _of("module")), CompareColumn("Operator Name", _of("operator")),
-        CompareColumn("Kernel Details", _lines("base_kernels"), "base"),
+        _kernels("base"),
         CompareColumn("Device Self Time(ms)", _of("base_ns", 1e6), "base", _TIME),
         CompareColumn("Number", _of("base_count"), "base", _COUNT),
         CompareColumn("Device Total Time(ms)", _of("base_total_ns", 1e6), "base", _TIME),
         CompareColumn("Backward Time(ms)", _maybe("base_backward_ns", 1e6), "base", _TIME),
-        CompareColumn("Kernel Details", _lines("new_kernels"), "new"),
+        _kernels("new"),
         CompareColumn("Device Self Time(ms)", _of("new_ns", 1e6), "new", _TIME),
         CompareColumn("Number", _of("new_count"), "new", _COUNT),
         CompareColumn("Device Total Time(ms)", _of("new_total_ns", 1e6), "new", _TIME),
@@ -185,11 +188,11 @@ SHEETS: Final = (
     CompareSheet("ModuleCompare", "compute_modules", (
         *_MODULE_COLUMNS,
         CompareColumn("Module Name", _of("module")), CompareColumn("Operator Name", _of("operator")),
-        CompareColumn("Kernel Details", _lines("base_kernels"), "base"),
+        _kernels("base"),
         CompareColumn("Device Self Time(us)", _of("base_ns", 1e3), "base", _TIME),
         CompareColumn("Number", _of("base_count"), "base", _COUNT),
         CompareColumn("Device Total Time(us)", _of("base_total_ns", 1e3), "base", _TIME),
-        CompareColumn("Kernel Details", _lines("new_kernels"), "new"),
+        _kernels("new"),
         CompareColumn("Device Self Time(us)", _of("new_ns", 1e3), "new", _TIME),
         CompareColumn("Number", _of("new_count"), "new", _COUNT),
         CompareColumn("Device Total Time(us)", _of("new_total_ns", 1e3), "new", _TIME),

@@ -38,7 +38,11 @@ class _ComparedSheets:
     def __init__(self, book: Any, comparison: Comparison) -> None:
         self._book, self._comparison = book, comparison
         self._bold = book.add_format({"bold": True})
-        self._texts = {quoted: book.add_format({"quote_prefix": quoted}) for quoted in (False, True)}
+        self._texts = {
+            (wrapped, quoted): book.add_format({"text_wrap": wrapped, "quote_prefix": quoted})
+            for wrapped in (False, True)
+            for quoted in (False, True)
+        }
         self._heads = {
             side: book.add_format({"bold": True, "bg_color": colour, "border": 1, "text_wrap": True})
             for side, colour in _COLOURS.items()
@@ -78,7 +82,7 @@ class _ComparedSheets:
             sheet.write_number(_HEAD + position, at_order, position)
             for i, column in enumerate(columns):
                 if column is not order:
-                    self._cell(sheet, _HEAD + position, i, column.value(record), column.form)
+                    self._cell(sheet, _HEAD + position, i, column.value(record), column.form, column.lines)
         sheet.freeze_panes(_HEAD + 1, 2)
         sheet.autofilter(_HEAD, 0, _HEAD + max(1, len(kept)), len(columns) - 1)
         for i, column in enumerate(columns):
@@ -86,7 +90,7 @@ class _ComparedSheets:
                 rule = {"type": "cell", "criteria": ">", "value": 1, "format": self._worse}
                 sheet.conditional_format(_HEAD + 1, i, _HEAD + len(kept), i, rule)
 
-    def _cell(self, sheet: Any, row: int, i: int, value: Any, form: str) -> None:
+    def _cell(self, sheet: Any, row: int, i: int, value: Any, form: str, lines: bool) -> None:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return
         if value == NEW and form:
@@ -96,5 +100,5 @@ class _ComparedSheets:
                 self._numbers[form] = self._book.add_format({"num_format": form})
             sheet.write_number(row, i, value, self._numbers[form])
         else:
-            written = fitting(str(value))
-            sheet.write_string(row, i, written, self._texts[written.startswith(_FORMULA)])
+            written = fitting(str(value), lines)
+            sheet.write_string(row, i, written, self._texts["\n" in written, written.startswith(_FORMULA)])
