@@ -18,8 +18,6 @@ from bench.page.browsing import opened_browser
 from bench.recordings.__main__ import LABELLED
 from bench.recordings.label import labels
 
-#: Rows of each table whose place is looked at.
-_ROWS: Final = 2
 _LINKS: Final = """[...document.querySelectorAll('.finding')].map((card, finding) => [...card.querySelectorAll('a')]
     .map(a => [finding, a.hash, a.closest('.places') ? 'place' : 'other']))"""
 _WAITING: Final = "document.querySelector('main [aria-busy=true], main progress')"
@@ -50,11 +48,12 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", type=Path, help="recordings; all that are labelled if none is given")
     parser.add_argument("--most", type=float, default=3.0, help="leave out labelled recordings of more MB")
     parser.add_argument("--only", default="", help="only labelled recordings whose path contains this")
+    parser.add_argument("--rows", type=int, default=2, help="rows of each table whose place is looked at")
     options = parser.parse_args()
     failed = False
     columns = ("recording", "findings", "their links", "rows of tables", "without a place", "failures")
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for path, clicked in _all(options.paths or list(_labelled(options.most, options.only))):
+    for path, clicked in _all(options.paths or list(_labelled(options.most, options.only)), options.rows):
         failed |= bool(clicked.failures)
         said = "; ".join(clicked.failures) or "none"
         without = ", ".join(clicked.placeless) or "none"
@@ -70,7 +69,7 @@ def _labelled(most: float, only: str) -> Iterator[Path]:
             yield path
 
 
-def _all(paths: list[Path]) -> Iterator[tuple[str, Clicked]]:
+def _all(paths: list[Path], rows: int) -> Iterator[tuple[str, Clicked]]:
     with opened_browser() as one:
         from web.serving import viewed
 
@@ -79,12 +78,12 @@ def _all(paths: list[Path]) -> Iterator[tuple[str, Clicked]]:
             with viewed(path) as address:
                 page = one.page(address, 1280, "light", 800)
                 page.eventually("!!document.querySelector('.shell main h1')", 300)
-                yield shown, clicked(page)
+                yield shown, clicked(page, rows)
                 page.close()
 
 
-def clicked(page: Any) -> Clicked:
-    """Click all that a page has."""
+def clicked(page: Any, rows: int) -> Clicked:
+    """Click all links of a page's findings, and so many rows of each of its tables."""
     found = Clicked()
     findings: list[dict[str, Any]] = page.run(
         "[...document.querySelectorAll('.finding')].map(one => ({title: one.querySelector('.title').textContent,"
@@ -102,16 +101,17 @@ def clicked(page: Any) -> Clicked:
             found.links += 1
             if problem := _followed(page, link, card):
                 found.failures.append(f"{card['title']} {link}: {problem}")
-    for table in page.run("fetch('api/report' + location.search).then(r => r.json()).then(r => Object.keys(r.tables))"):
-        _table(page, table, found)
+    tables = "fetch('api/report' + location.search).then(r => r.json()).then(r => Object.keys(r.tables))"
+    for table in page.run(tables) if rows else ():
+        _table(page, table, rows, found)
     if complaints := page.complaints():
         found.failures.append(f"complaints: {complaints[:3]}")
     return found
 
 
-def _table(page: Any, table: str, found: Clicked) -> None:
+def _table(page: Any, table: str, rows: int, found: Clicked) -> None:
     _go(page, f"#/tables?table={table}")
-    for link in page.run(f"[...document.querySelectorAll('td.go a')].slice(0, {_ROWS}).map(a => a.hash)"):
+    for link in page.run(f"[...document.querySelectorAll('td.go a')].slice(0, {rows}).map(a => a.hash)"):
         found.rows += 1
         if problem := _followed(page, link, None):
             found.failures.append(f"row of {table} {link}: {problem}")
