@@ -196,7 +196,7 @@ MEMORY: Final = (
         shorten=short_place,
         only=("by", "line"),
     ),
-    View("memory_steps", "Memory by step", ("device", "step"), ("peak_bytes", "begin_bytes", "end_bytes"), rows=8),
+    View("memory_steps", "Memory by step", ("step", "device"), ("peak_bytes", "begin_bytes", "end_bytes"), rows=8),
     View(
         "memory_snapshot",
         "At the end, of rank",
