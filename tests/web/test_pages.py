@@ -137,6 +137,39 @@ def test_small_and_wide_screens_show_what_matters(chromium: browser.Browser, dem
     page.close()
 
 
+def test_on_a_phone_a_page_begins_at_its_top_and_the_navigation_shows_which_it_is(
+    chromium: browser.Browser, demo_page: str
+) -> None:
+    page = opened(chromium, demo_page)
+    page.send("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=False)
+    for place in ("#/tables", "#/overview", "#/sql"):
+        page.run("scrollTo(0, document.scrollingElement.scrollHeight)")
+        assert page.run("scrollY") > 100 or place == "#/tables"
+        go(page, place)
+        page.eventually(
+            "scrollY === 0 && (({left, right}) => 0 <= left && right < 391)"
+            "(document.querySelector('.shell > nav [aria-current]').getBoundingClientRect())"
+        )
+    go(page, "#/timeline")
+    page.eventually("!!document.querySelector('.tl-find input')")
+    bottom, find = page.run("[document.querySelector('.tl').getBoundingClientRect().bottom,"
+                            " document.querySelector('.tl-find input').clientWidth]")  # fmt: skip
+    assert bottom == pytest.approx(844, abs=1)
+    assert find > 160
+    page.close()
+
+
+def test_the_guide_says_all_of_what_can_be_searched_for(chromium: browser.Browser, demo_page: str) -> None:
+    page = opened(chromium, demo_page, "#/guide")
+    # A field tells no width of its placeholder; as its text it has one.
+    page.run("(field => field.value = field.placeholder)(document.querySelector('main input[type=search]'))")
+    assert (
+        page.run("(field => field.scrollWidth - field.clientWidth)(document.querySelector('main input[type=search]'))")
+        <= 0
+    )
+    page.close()
+
+
 def test_a_violation_would_be_noticed(chromium: browser.Browser, demo_page: str) -> None:
     path = axe()
     if path is None:

@@ -39,7 +39,7 @@ function Places({ report }: { report: Report }) {
       </section>
       <section class="part" aria-label={t("Places")}>
         <h2>{t("What do you see?")}</h2>
-        <p><label for={id} class="hidden">{t("What you see")}</label><input id={id} type="search" size={40} placeholder={t("out of memory, GPU at 40 %, does not scale")} value={words.value} onInput={(event) => (words.value = event.currentTarget.value)} /></p>
+        <p><label for={id} class="hidden">{t("What you see")}</label><input id={id} type="search" size={48} placeholder={t("out of memory, GPU at 40 %, does not scale")} value={words.value} onInput={(event) => (words.value = event.currentTarget.value)} /></p>
         {shown.length ? shown.map((place) => <Place place={place} open={place.key === end || (wanted !== "" && shown.length === 1)} titled={titled} />) : <p>{t("The guide has nothing on it.")}</p>}
       </section>
     </>

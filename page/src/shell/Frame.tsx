@@ -28,16 +28,20 @@ interface FrameProps<T> {
 /** Navigation beside the page that the address names. */
 export function Frame<T>({ report, title, version, groups, pages, beside }: FrameProps<T>) {
   const main = useRef<HTMLElement>(null);
+  const nav = useRef<HTMLElement>(null);
   const current = pages.find((page) => page.id === place.value.page) ?? pages[0];
   const name = current?.title ?? "";
   useEffect(() => {
     document.title = `${name} · ${title} · stepscope`;
     main.current?.scrollTo(0, 0);
+    // On a phone the document scrolls, and the navigation is one line that holds few of its links.
+    window.scrollTo(0, 0);
+    nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [name]);
   const Component = current?.component;
   return (
     <div class="shell">
-      <nav aria-label={t("Pages")}>
+      <nav ref={nav} aria-label={t("Pages")}>
         <button type="button" class="skip" onClick={() => main.current?.focus()}>{t("Skip to the page")}</button>
         <a class="brand" href={href(pages[0]?.id ?? "")}>stepscope</a>
         <Picker />
