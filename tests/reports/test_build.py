@@ -48,6 +48,19 @@ def two_steps() -> Facts:
     return facts
 
 
+def test_progress_counts_rules_and_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, Analysis(SCHEMA, numbers))
+    noted: list[tuple[str, int, int]] = []
+    report = build_report(two_steps().trace(), ReportOptions(progress=lambda *told: noted.append(told)))
+    assert report.diagnosis is not None
+    assert [done for _, done, _ in noted] == list(range(len(noted)))
+    assert {total for _, _, total in noted} == {len(noted)}
+    assert {what for what, _, _ in noted} == {"rank 0: findings", "rank 0: numbers"}
+    noted.clear()
+    build_report(two_steps().trace(), ReportOptions(progress=lambda *told: noted.append(told), rules=None))
+    assert noted == [("rank 0: numbers", 0, 1)]
+
+
 def test_tables_ranks_and_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, Analysis(SCHEMA, numbers))
     report = build_report(two_steps().trace(rank=3, world_size=8))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -27,12 +28,19 @@ from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, HealthLine, abstention_lines, by_severity, trace_lines, trigger_lines
 from stepscope.reports.ranks.job_lines import job_lines
 from stepscope.reports.ranks.lone_lines import lone_lines
-from stepscope.reports.ranks.question import Question, RankResult
+from stepscope.reports.ranks.question import Look, Question, RankResult
 from stepscope.reports.ranks.table_parts import TableParts
 from stepscope.reports.ranks.tasks import Ranks, RankTask, memory_of
 from stepscope.reports.report import Report
 from stepscope.reports.sections.views import SHOWN, SHOWN_OF_JOB
-from stepscope.reports.selection import ReportOptions, Selection, chosen_ranks, chosen_steps, steps_of_rank
+from stepscope.reports.selection import (
+    Progress,
+    ReportOptions,
+    Selection,
+    chosen_ranks,
+    chosen_steps,
+    steps_of_rank,
+)
 from stepscope.rules.engine import Diagnosing
 
 __all__ = ["ReportOptions", "build_report"]
@@ -103,8 +111,7 @@ def _ranks_here(
 ) -> Iterator[RankResult]:
     """Analyse the ranks one after the other, each by several threads."""
     steps = steps_of_rank(trace, ranks, options.steps)
-    look = diagnosing.look_at if diagnosing is not None else None
-    total = len(ranks) * len(wanted)
+    each = len(wanted) + (diagnosing.looks if diagnosing is not None else 0)
     needed = parts_for(_job_tables(options, trace))
     # All recordings that are at hand are matched, also those that are not asked for.
     told = _job_tables(options, trace) or not options.tables
@@ -114,21 +121,56 @@ def _ranks_here(
         job.lengths[rank] = step_lengths(one)
     job.collectives.settle()
     for position, rank in enumerate(ranks):
-        done = count(position * len(wanted))
-
-        def looked_at(name: str, rank: int = rank, done: Iterator[int] = done) -> None:
-            options.progress(said("rank {rank}: {name}", rank=rank, name=name), next(done), total)
-
+        noted = _Noted(options.progress, rank, count(position * each), len(ranks) * each)
         options.between()
         one = trace.rank(rank)
         one.state(given_groups, options.groups)
         one.state(asked_step, ask_step(job.lengths, ranks, options.steps))
         question = Question.of(one, steps[rank] if options.steps else None, options.strict, parts=needed)
         question = replace(question, between=options.between)
-        yield question.result(wanted, look, bool(options.tables), looked_at)
+        look = noted.looking(diagnosing) if diagnosing is not None else None
+        yield question.result(wanted, look, bool(options.tables), noted.answered)
         if len(ranks) > 1:
             del one, question
             give_back_rank()
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """Notes how far one rank is: rules and questions may be at work at a time, each in a thread of its own.
+
+    Attributes:
+        progress: Told of it.
+        rank: The rank.
+        done: How many rules and questions came before, counted on.
+        total: How many there are in all.
+    """
+
+    progress: Progress
+    rank: int
+    done: Iterator[int]
+    total: int
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def answered(self, name: str) -> None:
+        """A question has been answered."""
+        self._note(said("rank {rank}: {name}", rank=self.rank, name=name))
+
+    def looking(self, diagnosing: Diagnosing) -> Look:
+        """Looks for findings."""
+
+        def look(trace: Trace, between: Callable[[], None]) -> None:
+            def before_rule() -> None:
+                self._note(said("rank {rank}: findings", rank=self.rank))
+                between()
+
+            diagnosing.look_at(trace, before_rule)
+
+        return look
+
+    def _note(self, what: str) -> None:
+        with self.guard:
+            self.progress(what, next(self.done), self.total)
 
 
 def _ranks_by_workers(

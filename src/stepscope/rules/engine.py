@@ -49,6 +49,11 @@ class Diagnosing:
     _unasked: dict[tuple[str, str, str, bool], list[int]] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
 
+    @property
+    def looks(self) -> int:
+        """How many rules look at one rank."""
+        return sum(one.rule.check is not None for one in self.settings.chosen())
+
     def look_at(self, trace: Trace, between: Callable[[], None] = lambda: None) -> None:
         """Run the rules that look at one rank, over the trace of one: most of them over its typical steps alone.
 

@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from stepscope.language import spoken
+from stepscope.language import said, spoken
 from stepscope.reports.selection import ReportOptions
 from stepscope.web.finished import Finished, answers_to_keep
 from stepscope.web.kept_report import KeptReport
@@ -86,6 +86,8 @@ class Viewing:
                 return Finished.of(self._report)
             # Of a small recording no question takes long enough to be felt.
             between = self.precedence.wait if self.trace.large else self.options.between
+            if self.trace.large:
+                note(said("waiting for the timeline"), 0, 1)
             between()
             from stepscope.reports.build import build_report  # takes longer to import than a kept report to answer
 
