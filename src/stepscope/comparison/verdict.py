@@ -110,8 +110,8 @@ def step_times(
     """
     units = {base.unit, new.unit}
     unit = base.unit if len(units) == 1 else "none"
-    first, second = ([one for one in side.lengths if one > 0] for side in (base, new))
-    interval = ratio_interval(first, second, confidence) if first and second and unit != "none" else None
+    first, second = base.lengths, new.lengths
+    interval = ratio_interval(first, second, confidence) if any(first) and any(second) and unit != "none" else None
     if interval is not None and unit == "window" and not (interval.method == "identical" and base.calls == new.calls):
         interval = rate_ratio(base.calls, new.calls, sum(first), sum(second))
     every, steps = None, StepsBeside()
@@ -212,8 +212,8 @@ def _usual_shift(steps: StepsBeside, confidence: float) -> float:
     sides = []
     for every, slow in ((steps.base, steps.slow.base), (steps.new, steps.slow.new)):
         left = {*slow.steps}
-        sides.append([one.ns for one in every if one.role == "typical" and one.ns and one not in left])
-    if not all(sides):
+        sides.append([one.ns for one in every if one.role == "typical" and one not in left])
+    if not all(map(any, sides)):
         return 0.0
     found = ratio_interval(sides[0], sides[1], confidence)
     return found.ratio - 1 if found.sure else 0.0

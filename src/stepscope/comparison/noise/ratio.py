@@ -50,7 +50,7 @@ class RatioInterval:
 
 
 def ratio_interval(base: Sequence[int], new: Sequence[int], confidence: float = CONFIDENCE) -> RatioInterval:
-    """The ratio of the means of two sets of positive times, at least one on each side.
+    """The ratio of the means of two sets of times, of which each side has one that is positive.
 
     The interval is that of the difference of both sides' times over their mean, as the logarithm of the ratio (the
     delta method), so that it never holds 0.

@@ -181,11 +181,9 @@ def steps_beside(
         confidence: Chance that an interval holds the true difference.
         items: What a step of each side reads; None where that is unknown.
     """
-    typical = [
-        np.asarray([one.ns for one in side if one.role == "typical" and one.ns], np.float64) for side in (base, new)
-    ]
+    typical = [np.asarray([one.ns for one in side if one.role == "typical"], np.float64) for side in (base, new)]
     complete = [np.asarray([one.ns for one in side if one.complete], np.float64) for side in (base, new)]
-    if not all(one.size for one in (*typical, *complete)):
+    if not all(one.any() for one in (*typical, *complete)):
         return StepsBeside(tuple(base), tuple(new), slow)
     means = [float(one.mean()) for one in complete]
     figures = [_with_interval("typical_step", typical, confidence)]

@@ -49,8 +49,8 @@ class RecordedStep:
 
     @property
     def complete(self) -> bool:
-        """Whether all of it is recorded."""
-        return self.role != "partial" and self.ns > 0
+        """Whether all of it is recorded; of requests that overlap, one may have no time of its own all the same."""
+        return self.role != "partial"
 
 
 def recorded_steps(side: ComparedSide) -> tuple[RecordedStep, ...]:
@@ -68,7 +68,9 @@ def recorded_steps(side: ComparedSide) -> tuple[RecordedStep, ...]:
 
 def usual(steps: Sequence[RecordedStep]) -> tuple[RecordedStep, ...]:
     """The typical steps; of two kinds the faster ones."""
-    typical = [one for one in steps if one.role == "typical" and one.ns > 0]
+    typical = [one for one in steps if one.role == "typical"]
+    if not all(one.ns for one in typical):  # what overlaps, and ends together with another, is of no kind
+        return tuple(typical)
     slow = slow_mode([one.ns for one in typical])
     return tuple(one for one, late in zip(typical, slow.tolist(), strict=True) if not late)
 

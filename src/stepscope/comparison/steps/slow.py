@@ -88,10 +88,11 @@ class SlowShift:
 def slow_shift(base: Sequence[RecordedStep], new: Sequence[RecordedStep], confidence: float) -> SlowShift:
     """The slow steps of both sides, and whether they differ for sure."""
     quick = [usual(steps) for steps in (base, new)]
-    if not all(quick):
+    # Of requests that overlap, what a long one takes is not taken by the next ones: none of them is a stall.
+    if not all(quick) or not all(one.ns for steps in quick for one in steps):
         return SlowShift()
     means = [sum(one.ns for one in steps) / len(steps) for steps in quick]
-    two_kinds = [len(mine) < sum(1 for one in steps if one.role == "typical" and one.ns > 0)
+    two_kinds = [len(mine) < sum(1 for one in steps if one.role == "typical")
                  for mine, steps in zip(quick, (base, new), strict=True)]  # fmt: skip
     if two_kinds[0] != two_kinds[1]:
         _put_beside(quick, means, two_kinds, (base, new))
@@ -116,7 +117,7 @@ def _put_beside(
 ) -> None:
     """Where one side has two kinds of steps and the other has one, which of the two that is."""
     with_two, with_one = (0, 1) if two_kinds[0] else (1, 0)
-    slow = [one.ns for one in sides[with_two] if one.role == "typical" and one not in quick[with_two] and one.ns > 0]
+    slow = [one.ns for one in sides[with_two] if one.role == "typical" and one not in quick[with_two]]
     high, only, low = sum(slow) / len(slow), means[with_one], means[with_two]
     if only > low * APART and abs(log(only / high)) < abs(log(only / low)):
         quick[with_one] = ()

@@ -54,9 +54,9 @@ class Steps:
 
     @property
     def typical_ns(self) -> int | None:
-        """Mean length of the typical steps in ns; None if none has a length."""
-        lengths = self.length[self.typical & (self.length > 0)]
-        return int(lengths.sum()) // lengths.size if lengths.size else None
+        """Mean length of the typical steps in ns, overlapping ones without time of their own too; None if it is 0."""
+        lengths = self.length[self.typical]
+        return int(lengths.sum()) // lengths.size if lengths.any() else None
 
     @property
     def typical_steps(self) -> NDArray[np.int32]:

@@ -43,7 +43,8 @@ def steps_grid(comparison: Comparison) -> tuple[Block, ...]:
     rows = tuple(_row(one) for one in steps.figures)
     sides = ((said("base"), steps.base, steps.slow.base.steps), (said("new"), steps.new, steps.slow.new.steps))
     left = [line for name, every, slow in sides if (line := _left_out(name, every, slow))]
-    return (Grid(headings, rows, table="step_figures", whole=True), *left)
+    overlapping = [line for name, every, _ in sides if (line := _without_time(name, every))]
+    return (Grid(headings, rows, table="step_figures", whole=True), *left, *overlapping)
 
 
 def _row(one: StepFigure) -> tuple[str, ...]:
@@ -66,6 +67,19 @@ def _left_out(side: str, every: tuple[RecordedStep, ...], slow: tuple[RecordedSt
     if len(left) > _NAMED:
         steps = said("{steps} and {left} more", steps=steps, left=len(left) - _NAMED)
     return Line(said("{side}, not among the usual steps: {steps}", side=side, steps=steps), tone="info")
+
+
+def _without_time(side: str, every: tuple[RecordedStep, ...]) -> Line | None:
+    """The requests of a side that others overlap so that no time is theirs alone, all of which count as steps."""
+    none = sum(one.role == "typical" and not one.ns for one in every)
+    if not none:
+        return None
+    of = sum(one.role == "typical" for one in every)
+    text = said(
+        "{side}: {none} of {of} requests have no time of the device to themselves; they count as steps of 0 ns",
+        side=side, none=none, of=of,
+    )  # fmt: skip
+    return Line(text, tone="info")
 
 
 def _left_step(one: RecordedStep) -> str:

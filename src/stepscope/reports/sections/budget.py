@@ -24,6 +24,8 @@ class _Step:
     total: int
     parts: tuple[int, ...]
     step: int | None = None
+    #: Whether it is a request that others overlap, so that it may have no time of the device to itself.
+    overlaps: bool = False
 
 
 def budget(report: Contents, top: int) -> Section:
@@ -34,7 +36,8 @@ def budget(report: Contents, top: int) -> Section:
         return Section("Where the time went", ())
     places = sorted({(step.rank, step.device is None, step.device or 0) for step in steps})
     if len(steps) <= _MOST_BARS and (len(places) == 1 or len(steps) > len(places)):
-        bars = [Bar(_label(step, places), step.total, step.parts, False, step.rank, step.step) for step in steps]
+        drawn = [step for step in steps if step.total or not step.overlaps]  # those left out are in a line below
+        bars = [Bar(_label(step, places), step.total, step.parts, False, step.rank, step.step) for step in drawn]
     elif len(places) == 1:
         bars = _chosen(steps, lambda step: step.name)
     else:
@@ -43,7 +46,7 @@ def budget(report: Contents, top: int) -> Section:
             bars = [Bar(_place(step, places), step.total, step.parts, False, step.rank, step.step) for step in means]
         else:
             bars = _chosen(means, lambda step: _place(step, places))
-    if len(bars) > 1:
+    if len(steps) > 1:
         mean = _mean(steps)
         bars.append(Bar(said("mean"), mean.total, mean.parts, mean=True))
     aside = _aside(steps, places) if has_steps(report) else said("no steps are known")
@@ -77,7 +80,8 @@ def _steps(report: Contents) -> list[_Step]:
         number = None if row.get("role") == "window" else row["step"]
         name = said("in use") if number is None else said("step {number}", number=number)
         parts = tuple(row[f"{part}_ns"] for part, _ in PARTS)
-        steps.append(_Step(row["rank"], row["device"], name, row["total_ns"], parts, row["step"]))
+        overlaps = row.get("source") == "requests"
+        steps.append(_Step(row["rank"], row["device"], name, row["total_ns"], parts, row["step"], overlaps))
     return steps
 
 

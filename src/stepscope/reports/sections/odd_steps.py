@@ -78,7 +78,8 @@ def _without_time(report: Contents) -> Iterator[Line]:
         numbers, shown = _named(none)
         yield Line(
             said(
-                "without time of the device to themselves: {en_step} {shown}; work of earlier ones ended later",
+                "without time of the device to themselves: {en_step} {shown}; work of earlier ones ended later; they "
+                "count in means alone, as 0 ns",
                 en_step="step" if numbers == 1 else "steps", shown=shown,
             ),
             tone="info",
