@@ -32,6 +32,7 @@ MEMORY_PEAK: Final = TableSchema(
     ),
 )
 _OF_SNAPSHOT: Final = ("purpose", "module", "line")
+_SNAPSHOT_ALONE: Final = frozenset({"purpose", "line"})
 _NONE: Final = "(none)"
 #: What a snapshot calls parameters and optimizer state where it does not tell them apart.
 TOGETHER: Final = "parameters and optimizer state"
@@ -89,8 +90,12 @@ def _peak(side: ComparedSide, device: int) -> int:
 
 
 def peak_table(base: Mapping[Any, Amount], new: Mapping[Any, Amount]) -> Table:
-    """Compare what peaks are made of; empty where the two can only be split in different ways."""
-    if not {by for by, _ in base} & {by for by, _ in new}:
+    """Compare what peaks are made of; empty where the two are split in different ways, as a snapshot and a trace are.
+
+    What both call a module is a file in one and a module of the framework in the other.
+    """
+    ways = [{by for by, _ in side} for side in (base, new)]
+    if not ways[0] & ways[1] or len({bool(side & _SNAPSHOT_ALONE) for side in ways}) > 1:
         return Table.empty(MEMORY_PEAK)
     rows = beside(_alike(base, new), _alike(new, base), (1, 1))
     return Table.from_rows(MEMORY_PEAK, [(*row.key, *row.values) for row in rows])
