@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,9 +14,12 @@ from stepscope.comparison.comparable import RecordedDifference, _versions, diffe
 from stepscope.comparison.model_shape import model_shape
 from stepscope.comparison.result import Comparison
 from stepscope.comparison.side import chosen_rank
+from stepscope.ingest import Options, open_trace
+from stepscope.jobs.compare import compare_inputs
 from stepscope.model.trace import Trace
 from stepscope.reports.blocks import Grid, Line
 from stepscope.reports.compared.outline import comparable_lines, outline, recording_name
+from stepscope.simulate import SimJob, simulate
 from support import Facts
 
 QUICK = CompareOptions(findings=False)
@@ -92,6 +96,28 @@ def test_an_unknown_fact_is_no_difference_of_work() -> None:
     found = differences(known, dict.fromkeys(known, "unknown"))
     assert [(one.what, one.tone) for one in found] == [("batch", "info"), ("data type", "info")]
     assert len({one.effect for one in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "effect"),
+    [
+        ("1 × A100", "1 × H100", "faster or slower is about program and device together"),
+        ("1 × unnamed device", "1 × H100", "one side does not tell it, so that it may differ"),
+        ("1 × A100", "2 × unnamed device", "one side does not tell it, so that it may differ"),
+    ],
+)
+def test_a_device_without_a_name_may_be_the_same(base: str, new: str, effect: str) -> None:
+    [found] = differences({"devices": base}, {"devices": new})
+    assert (found.effect, found.tone) == (effect, "info")
+
+
+@pytest.mark.parametrize(("steps", "held"), [(True, True), (False, False)])
+def test_ranks_are_not_held_against_a_recording_without_steps(tmp_path: Path, steps: bool, held: bool) -> None:
+    simulate(SimJob(ranks=2, steps=3, layers=1), tmp_path / "job")
+    with open_trace(tmp_path / "job", Options(cache=False)) as job:
+        found = compare_inputs(job, program(steps=steps), QUICK)
+    assert ("job_worst" in found.tables) is held
+    assert "the others wait" not in found.cause
 
 
 def test_versions_are_told_where_both_sides_have_them() -> None:

@@ -62,6 +62,8 @@ _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
 WORK: Final = "kind of work"
 TRAINS: Final = "training"
 RUNS: Final = "running"
+#: What a device is called whose name is not recorded.
+UNNAMED: Final = said("unnamed device")
 _RECORDING: Final = said("recording it takes time on the host: idle and host times of that side are too long")
 #: What recordings may hold beyond each other, and its name by itself.
 RECORDED: Final = {
@@ -157,7 +159,7 @@ def differences(
 
 def _difference(what: str, base: str, new: str) -> RecordedDifference:
     effect, tone = _EFFECTS[what]
-    if UNKNOWN in (base, new):
+    if UNKNOWN in (base, new) or (what == "devices" and any(UNNAMED in words for words in (base, new))):
         return RecordedDifference(what, base, new, said("one side does not tell it, so that it may differ"), "info")
     return RecordedDifference(what, base, new, effect or _RECORDING, tone)
 
@@ -176,9 +178,7 @@ def program_words(side: ComparedSide) -> str:
 def device_names(side: ComparedSide) -> str:
     """The devices in use; empty if none is known."""
     rows = side.trace.rows(_DEVICES)
-    return listing(
-        said("{number} × {name}", number=row["number"], name=row["name"] or said("unnamed device")) for row in rows
-    )
+    return listing(said("{number} × {name}", number=row["number"], name=row["name"] or UNNAMED) for row in rows)
 
 
 def items_per_step(side: ComparedSide) -> tuple[float, str] | None:

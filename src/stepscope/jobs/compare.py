@@ -24,6 +24,8 @@ def compare_inputs(base: Trace, new: Trace, options: CompareOptions | None = Non
     chosen = options.rank is not None or options.base_rank is not None or options.steps or options.base_steps
     if chosen or max(len(base.ranks), len(new.ranks)) < 2 or (options.levels and "overall" not in options.levels):
         return found
+    if found.base.unit != found.new.unit:  # a rank's steps are not held against whole recordings either
+        return found
     jobs = compared_job(base), compared_job(new)
     tables = job_tables(*jobs, options.confidence)
     late = late_words(*jobs, per_step=found.step_time.unit != "window")
