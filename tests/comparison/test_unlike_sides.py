@@ -120,6 +120,18 @@ def test_ranks_are_not_held_against_a_recording_without_steps(tmp_path: Path, st
     assert "the others wait" not in found.cause
 
 
+def test_hosts_alone_without_steps_are_not_called_the_same() -> None:
+    """Nothing is timed, and no peak of memory is known: that neither differs says nothing."""
+    one, other = program(steps=False, device=False), program([[4, 8]] * 5, steps=False, device=False)
+    found = compare_traces(one, other, QUICK)
+    assert found.verdict == "inconclusive"
+    assert found.step_time.reason == (
+        "neither steps nor a device are known, so that nothing tells which side is faster"
+    )
+    asides = {str(one.title): str(one.aside) for one in outline(found).sections}
+    assert "per step" not in asides["By phase"]
+
+
 def test_versions_are_told_where_both_sides_have_them() -> None:
     known = {"cuda_runtime_version": 12040, "cuda_driver_version": 12020, "torch_npu_version": "2.1.0"}
     assert _versions(known) == "CUDA runtime 12.4, CUDA driver 12.2, torch_npu 2.1.0"

@@ -76,6 +76,11 @@ class Comparison(Shown):
         """faster, slower, same or inconclusive: of the new side."""
         return self.step_time.verdict
 
+    @property
+    def of_steps(self) -> bool:
+        """Whether sums are per step on either side rather than of whole recordings."""
+        return not {self.base.unit, self.new.unit} <= {"window", "none"}
+
     def table(self, name: str) -> Table:
         """One of the tables.
 

@@ -225,6 +225,8 @@ def _signed(share: float) -> str:
 
 def _untimed(base: Mapping[str, tuple[int, ...]], new: Mapping[str, tuple[int, ...]]) -> tuple[Verdict, str]:
     """The verdict on recordings without times, such as memory snapshots."""
+    if not base and not new:
+        return "inconclusive", said("neither steps nor a device are known, so that nothing tells which side is faster")
     if base == new:
         return "same", said("no times are recorded, and all other figures are equal")
     peaks = [max(side.get("peak_memory", (0,))) for side in (base, new)]

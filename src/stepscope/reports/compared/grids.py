@@ -220,7 +220,7 @@ def _key(row: Mapping[str, Any], key: str) -> str:
 
 def _whole(comparison: Comparison) -> str:
     """What parts are parts of."""
-    return said("step") if comparison.step_time.unit != "window" else said("whole")
+    return said("step") if comparison.of_steps else said("whole")
 
 
 def _there(row: Mapping[str, Any]) -> tuple[bool, bool]:

@@ -52,7 +52,7 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
         top: Rows shown of each table.
         levels: Levels asked for by name, of which all has a section.
     """
-    per = said("per step") if comparison.step_time.unit != "window" else said("of the whole recordings")
+    per = said("per step") if comparison.of_steps else said("of the whole recordings")
     add_up = listing((per, said("the rows add up")), "; ")
     about_compute = listing((per, said("the rows of each table add up to compute")), "; ")
     hidden_or_not = listing((per, said("hidden behind compute or not")), "; ")
