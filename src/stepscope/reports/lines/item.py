@@ -10,6 +10,7 @@ from rich.text import Text
 
 from stepscope.language import listing, said, told
 from stepscope.reports.blocks import Item, Remedy
+from stepscope.reports.lines.code import code_lines
 from stepscope.reports.lines.wrapping import wrapped
 from stepscope.reports.text import cut
 
@@ -61,7 +62,8 @@ def _remedy(remedy: Remedy, width: int, ascii_only: bool, *, with_code: bool) ->
     if with_code:
         for sign, style, code in (("-", "red", remedy.before), ("+", "green", remedy.after)):
             for line in code:
-                yield Text(" " * (_INDENT + 2) + cut(f"{sign} {line}", width - _INDENT - 2), style=style)
+                for short in code_lines(line, width - _INDENT - 4):
+                    yield Text(" " * (_INDENT + 2) + f"{sign} {short}", style=style)
 
 
 def _wrapped(text: Text, width: int, indent: int) -> list[Text]:
