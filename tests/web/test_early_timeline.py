@@ -13,6 +13,7 @@ from stepscope.ingest import Options, open_trace
 from stepscope.model.sizes import SIZES
 from stepscope.web import viewing
 from stepscope.web.precedence import Precedence
+from web.pages import axe, violations
 from web.serving import shown
 
 TIMELINE = "window.stepscopeTimeline && stepscopeTimeline.store.pending === 0 && stepscopeTimeline.moved.value > 1"
@@ -58,12 +59,20 @@ def test_it_says_what_is_waited_for_and_findings_lead_to_their_places_after_it(
         for page in pages:
             page.eventually(f"{SAID} === 'Analysing: rank 0: findings'")
             assert page.run(SEEN)
+        # Whoever is at a field then stays there: what is typed is no command to the timeline.
+        pages[1].run("document.querySelector('.tl-find input').focus()")
+        if axe() is not None:
+            pages[1].run(axe().read_text(encoding="utf-8") + "; true")  # type: ignore[union-attr]
+            assert violations(pages[1]) == []
         precedence.on.set()
         for page in pages:
             page.send("Page.bringToFront")
             page.eventually(
                 "!document.querySelector('progress') && document.querySelectorAll('.shell > nav li').length", 30
             )
+            assert page.run("document.title").startswith("Timeline · ")
+            assert page.run("document.title").count(" · ") == 2
+            assert page is pages[0] or page.run("document.activeElement.matches('.tl-find input')")
             page.run("location.hash = '#/overview'")
             page.eventually("!!document.querySelector('.finding .places a')")
             page.run("document.querySelector('.finding .places a').click()")

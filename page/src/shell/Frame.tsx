@@ -19,6 +19,7 @@ interface FrameProps<T> {
   report: T;
   title: string;
   version: string;
+  /** None while there is no report: then nothing but one page is there. */
   groups: readonly string[];
   pages: readonly FramedPage<T>[];
   /** What else the navigation leads to. */
@@ -32,7 +33,9 @@ export function Frame<T>({ report, title, version, groups, pages, beside }: Fram
   const current = pages.find((page) => page.id === place.value.page) ?? pages[0];
   const name = current?.title ?? "";
   useEffect(() => {
-    document.title = `${name} · ${title} · stepscope`;
+    document.title = [name, title, "stepscope"].filter(Boolean).join(" · ");
+  }, [name, title]);
+  useEffect(() => {
     main.current?.scrollTo(0, 0);
     // On a phone the document scrolls, and the navigation is one line that holds few of its links.
     window.scrollTo(0, 0);
@@ -43,7 +46,7 @@ export function Frame<T>({ report, title, version, groups, pages, beside }: Fram
     <div class="shell">
       <nav ref={nav} aria-label={t("Pages")}>
         <button type="button" class="skip" onClick={() => main.current?.focus()}>{t("Skip to the page")}</button>
-        <a class="brand" href={href(pages[0]?.id ?? "")}>stepscope</a>
+        <a class="brand" href={href(groups.length ? (pages[0]?.id ?? "") : "overview")}>stepscope</a>
         <Picker />
         {groups.map((group) => {
           const mine = pages.filter((page) => page.group === group);
@@ -61,10 +64,12 @@ export function Frame<T>({ report, title, version, groups, pages, beside }: Fram
           ) : null;
         })}
         {beside}
-        <footer>
-          <button type="button" onClick={switchTheme}>{dark.value ? t("Light colours") : t("Dark colours")}</button>
-          <small>stepscope {version}</small>
-        </footer>
+        {groups.length ? (
+          <footer>
+            <button type="button" onClick={switchTheme}>{dark.value ? t("Light colours") : t("Dark colours")}</button>
+            <small>stepscope {version}</small>
+          </footer>
+        ) : null}
       </nav>
       <main ref={main} tabIndex={-1} class={current?.wide ? "wide" : ""}>
         {Component ? <Component report={report} params={place.value.params} /> : null}

@@ -8,11 +8,14 @@ import type { ComparisonHead, Progress, Report } from "../data/types";
 import { GROUPS, PAGES } from "../pages/registry";
 import { Timeline } from "../timeline/Timeline";
 import { unchosen } from "./choices";
-import { Frame } from "./Frame";
+import { Frame, type FramedPage } from "./Frame";
 import { NoneYet, Picker } from "./Picker";
 import { has } from "../components/TablePanel";
 import { href, place } from "./router";
 import { t, woven } from "../language/t";
+
+/** Pages that need no report. */
+const EARLY: readonly FramedPage<undefined>[] = [{ id: "timeline", title: t("Timeline"), group: "", component: Timeline, wide: true }];
 
 /** The report, or the comparison, that the server has. */
 export function Shell() {
@@ -28,27 +31,23 @@ export function Shell() {
   }, []);
   if (unchosen) return <NoneYet />;
   if (error.value) return <main class="alone"><Picker /><Failure error={error.value} /></main>;
-  if (report.value === null) return place.value.page === "timeline" ? <Early progress={progress.value} /> : <Making progress={progress.value} />;
-  return "verdict" in report.value ? <Compared report={report.value} /> : <Opened report={report.value} />;
+  if (report.value === null && place.value.page !== "timeline") return <Making progress={progress.value} />;
+  return report.value && "verdict" in report.value ? <Compared report={report.value} /> : <Opened report={report.value} progress={progress.value} />;
 }
 
-function Opened({ report }: { report: Report }) {
+/** The pages of the report. The timeline needs none: it is there while that is being made, and stays as it is. */
+function Opened({ report, progress }: { report: Report | null; progress: Progress | null }) {
+  if (!report) return <Frame report={undefined} title="" version="" groups={[]} pages={EARLY} beside={<Early progress={progress} />} />;
   leadToTimeline(report.source.some((one) => one.events > 0), has(report, "step_budget", "phases", "memory_steps"));
   return <Frame report={report} title={report.page.title} version={report.version} groups={GROUPS} pages={PAGES.filter((page) => page.available(report))} />;
 }
 
-/** The timeline needs no report: it is there while that is being made. */
 function Early({ progress }: { progress: Progress | null }) {
   return (
-    <div class="shell">
-      <nav aria-label={t("Pages")}>
-        <a class="brand" href={href("overview")}>stepscope</a>
-        <Picker />
-        <p class="aside early">{woven("Analysing: {what}", { what: progress?.what ?? t("opening") })}</p>
-        <progress aria-label={t("Analysing")} max={progress?.total || 1} value={progress ? progress.done : undefined} />
-      </nav>
-      <main class="wide"><Timeline params={place.value.params} /></main>
-    </div>
+    <>
+      <p class="aside early">{woven("Analysing: {what}", { what: progress?.what ?? t("opening") })}</p>
+      <progress aria-label={t("Analysing")} max={progress?.total || 1} value={progress ? progress.done : undefined} />
+    </>
   );
 }
 

@@ -25,7 +25,7 @@ let kept: Board | null = null;
 let asked: Promise<TimelineInfo> | null = null;
 
 /** All events over time: move with W, A, S, D, or the mouse. */
-export function Timeline({ params, report }: Pick<PageProps, "params"> & { report?: PageProps["report"] }) {
+export function Timeline({ params, report }: Pick<PageProps, "params"> & { report?: PageProps["report"] | undefined }) {
   const board = useSignal<Board | null>(null);
   const error = useSignal<Refused | null>(null);
   useEffect(() => {
