@@ -132,6 +132,36 @@ def test_hosts_alone_without_steps_are_not_called_the_same() -> None:
     assert "per step" not in asides["By phase"]
 
 
+@pytest.mark.parametrize(
+    ("level", "synchronises", "told_of"),
+    [("Level0", False, "no"), ("Level1", False, None), ("Level0", True, None), (None, False, None)],
+)
+def test_no_cause_of_idleness_is_sure_where_one_side_lacks_the_calls_that_have_it(
+    level: str | None, synchronises: bool, told_of: str | None
+) -> None:
+    """The base's profiler may have left out what the new side's wait is put down to; a new wait is sure else."""
+
+    def waiting(wait: bool, **attributes: str) -> Trace:
+        facts = Facts()
+        for number in range(6):
+            at = 1000 * number
+            facts.step(number, at, 1000)
+            facts.kernel("sgemm", at + 20, 300, launch=(at + 5, 5))
+            if wait or synchronises:
+                facts.host("sync", "cudaDeviceSynchronize", at + 12, 790 if wait else 1)
+            facts.kernel("sgemm", at + 820, 100, launch=(at + 805, 5))
+        return facts.trace(source=f"{wait}", attributes=attributes)
+
+    base = waiting(False, **({"profiler_level": level} if level else {}))
+    found = compare_traces(base, waiting(True, profiler_level="Level1"), QUICK)
+    [one] = [part for part in found.parts if part.key == "idle.synchronisation"]
+    assert (one.diff_ns > 0, one.sure) == (True, None if told_of else True)
+    assert [one.base for one in found.comparable if one.what == "recorded: calls of the runtime"] == (
+        [told_of] if told_of else []
+    )
+    assert ("surely" in found.cause) is (told_of is None)
+
+
 def test_versions_are_told_where_both_sides_have_them() -> None:
     known = {"cuda_runtime_version": 12040, "cuda_driver_version": 12020, "torch_npu_version": "2.1.0"}
     assert _versions(known) == "CUDA runtime 12.4, CUDA driver 12.2, torch_npu 2.1.0"

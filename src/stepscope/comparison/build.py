@@ -15,7 +15,7 @@ from stepscope.comparison.matching.used_names import unused_names
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.noise.ratio import CONFIDENCE
 from stepscope.comparison.parts.amounts import Amount, Beside, certainty
-from stepscope.comparison.parts.part_sums import part_sums
+from stepscope.comparison.parts.part_sums import as_told, part_sums
 from stepscope.comparison.parts.tables import STEP_PARTS
 from stepscope.comparison.result import Comparison
 from stepscope.comparison.side import ComparedSide, chosen_rank, side_of
@@ -169,8 +169,9 @@ def _parts(
         part[0] += row["base_ns"]
         part[1] += row["new_ns"]
     amounts: list[dict[str, Amount]] = [{}, {}]
-    for sums, side in zip(amounts, sides, strict=True):
-        for (name, _), amount in part_sums(side).items():
+    of_sides = as_told(*sides, (part_sums(sides[0]), part_sums(sides[1])))
+    for sums, of_side in zip(amounts, of_sides, strict=True):
+        for (name, _), amount in of_side.items():
             sums[name] = sums.get(name, Amount()) + amount
     counts = step_counts(sides, confidence)
     rows = [

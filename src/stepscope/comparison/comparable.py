@@ -10,7 +10,7 @@ from stepscope.analyses.program import program_of
 from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.analyses.steps.throughput import throughput
 from stepscope.comparison.model_shape import UNKNOWN, model_shape
-from stepscope.comparison.side import ComparedSide
+from stepscope.comparison.side import ComparedSide, tells_calls
 from stepscope.language import listing, pattern, recalled, said
 from stepscope.model.amounts import plural
 from stepscope.model.errors import MissingInputError
@@ -49,6 +49,10 @@ _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
     said("recorded: call stacks"): ("", "warning"),
     said("recorded: memory"): ("", "warning"),
     said("recorded: Python calls"): ("", "warning"),
+    said("recorded: calls of the runtime"): (
+        said("idle time is put down to them: its causes do not compare"),
+        "warning",
+    ),
     said("steps"): (said("the side with fewer tells less about its noise"), "info"),
     said("data type"): (said("kernels compute with another precision"), "info"),
     said("devices"): (said("faster or slower is about program and device together"), "info"),
@@ -75,7 +79,7 @@ _UNITS: Final = {
     "window": said("no steps: the whole recording"), "none": said("no steps and no device activity"),
 }  # fmt: skip
 #: What is not said where one side does not tell it: what `timed` and `recorded` say is enough.
-_ONLY_KNOWN: Final = ("model shape", "steps", "versions")
+_ONLY_KNOWN: Final = ("model shape", "steps", "versions", "recorded: calls of the runtime")
 #: Versions that recordings may hold, and their names.
 _VERSIONS: Final = {
     "cuda_runtime_version": "CUDA runtime", "cuda_driver_version": "CUDA driver", "hip_runtime_version": "HIP runtime",
@@ -119,6 +123,7 @@ def recorded_facts(side: ComparedSide) -> dict[str, str]:
         "recorded: call stacks": _yes(trace.scalar(_STACKS)),
         "recorded: memory": _yes(trace.scalar(_MEMORY)),
         "recorded: Python calls": _yes(trace.once(recorded_events).on_host(("python",))),
+        "recorded: calls of the runtime": UNKNOWN if (calls := tells_calls(side)) is None else _yes(calls),
         "data type": str(next((row["dtype"] for row in trace.rows(_DTYPES)), UNKNOWN)),
         "devices": device_names(side) or said("none"),
         "ranks recorded": str(side.ranks),

@@ -34,7 +34,7 @@ from stepscope.comparison.parts.charged import BUSY, charged
 from stepscope.comparison.parts.durations import durations_table
 from stepscope.comparison.parts.kernel_sums import KERNEL_SHAPES, KERNEL_TYPES, kernel_shapes, kernel_types
 from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_table
-from stepscope.comparison.parts.part_sums import PartKey, part_sums, phase_sums
+from stepscope.comparison.parts.part_sums import PartKey, as_told, part_sums, phase_sums
 from stepscope.comparison.parts.peak import MEMORY_PEAK, peak_sums, peak_table
 from stepscope.comparison.parts.per_call import PER_CALL, call_times, per_call_table
 from stepscope.comparison.parts.served import SERVED_ROLES, served_sums, served_table
@@ -130,7 +130,7 @@ def level_tables(
     for schema, ask in ((STEP_PARTS, part_sums), (STEP_PHASES, phase_sums)):
         sums = _both(sides, ask, schema.name, lacking) if schema.name in wanted else None
         if sums is not None:
-            tables[schema.name] = _exact(schema, sums, times)
+            tables[schema.name] = _exact(schema, as_told(*sides, sums), times)
     if SERVED_ROLES.name in wanted and all(served := [served_sums(side) for side in sides]):
         tables[SERVED_ROLES.name] = served_table(served[0], served[1])
     if OVERALL.name in wanted and all(side.unit in ("step", "window") for side in sides):

@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.analyses.communication.decisive_rank import decisive_rank
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.shared.needs import has_device
+from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.language import said
 from stepscope.model.errors import MissingInputError, UserError
@@ -97,6 +98,18 @@ def chosen_rank(base: Trace, new: Trace) -> tuple[int, int]:
     sizes = base.recordings[first].world_size, new.recordings[second].world_size
     alike = second in base.ranks and sizes[0] is not None and sizes[0] == sizes[1]
     return (second, second) if alike else (first, second)
+
+
+def tells_calls(side: ComparedSide) -> bool | None:
+    """Whether calls of the device's runtime are recorded, others than launches too; None without a device.
+
+    At its lowest level, a profiler may leave the others out: waits for the device then have no cause.
+    """
+    if side.unit not in ("step", "window"):
+        return None
+    events = side.trace.once(recorded_events)
+    left_out = str(side.recording.attributes.get("profiler_level", "")).lower() == "level0"
+    return bool(events.on_host(("runtime", "sync")) or (events.on_host(("launch",)) and not left_out))
 
 
 def within(side: ComparedSide) -> Trace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.comparison.parts.amounts import OF_WAITS, Amount
 from stepscope.comparison.parts.batches import StepBatches
 from stepscope.comparison.parts.charged import BUSY
-from stepscope.comparison.side import ComparedSide
+from stepscope.comparison.side import ComparedSide, tells_calls
 from stepscope.model.table import Table
 
 #: Part and detail; the detail is null where there is no further split.
@@ -49,6 +50,19 @@ def part_sums(side: ComparedSide) -> dict[PartKey, Amount]:
         if left:
             sums.add(("idle.unknown", None), step, left)
     return sums.amounts()
+
+
+def as_told(
+    base: ComparedSide, new: ComparedSide, sums: tuple[dict[PartKey, Amount], dict[PartKey, Amount]]
+) -> tuple[dict[PartKey, Amount], dict[PartKey, Amount]]:
+    """The parts of both sides; where one lacks the calls that idle time is put down to, no cause of it is certain."""
+    if tells_calls(base) is tells_calls(new):
+        return sums
+    first, second = (
+        {key: replace(one, by_batch=None) if key[0].startswith("idle.") else one for key, one in side.items()}
+        for side in sums
+    )
+    return first, second
 
 
 def phase_sums(side: ComparedSide) -> dict[PartKey, Amount]:
