@@ -48,18 +48,35 @@ def test_values_are_asked_for_and_forgotten_at_the_same_time(trace: Trace) -> No
         assert list(executor.map(asked, range(400))) == list(range(400))
 
 
-def test_a_value_that_is_missing_is_asked_for_again(trace: Trace) -> None:
+def test_a_value_that_failed_is_asked_for_again(trace: Trace) -> None:
     asked = []
 
     def value(_: Trace) -> int:
         asked.append(1)
         if len(asked) == 1:
-            raise MissingInputError("nothing")
+            raise OSError("nothing")
         return 7
 
-    with pytest.raises(MissingInputError):
+    with pytest.raises(OSError, match="nothing"):
         trace.once(value)
     assert trace.once(value) == 7
+
+
+def test_what_a_recording_lacks_is_looked_for_once(trace: Trace) -> None:
+    asked: list[Trace] = []
+
+    def value(one: Trace) -> int:
+        asked.append(one)
+        raise MissingInputError("nothing", hint="record it", needs="shapes")
+
+    found = []
+    for _ in range(3):
+        with pytest.raises(MissingInputError) as told:
+            trace.for_thread().once(value)
+        found.append(told.value)
+    assert len(asked) == 1
+    assert [(one.message, one.hint, one.needs) for one in found] == [("nothing", "record it", "shapes")] * 3
+    assert len({id(one) for one in found}) == 3, "raising adds to a traceback"
 
 
 def test_a_value_that_asks_for_itself_is_an_error(trace: Trace) -> None:

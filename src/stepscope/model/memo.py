@@ -5,9 +5,19 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from stepscope.model.errors import MissingInputError
+
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lacking:
+    """In place of a value: what the recording lacks for it."""
+
+    error: MissingInputError
 
 
 class Memo(Generic[T]):
@@ -21,7 +31,17 @@ class Memo(Generic[T]):
         self._guard = threading.Lock()
 
     def value(self, compute: Callable[[T], object], subject: T) -> object:
-        """The value; one thread computes it, others wait. Nothing is kept of a computation that failed."""
+        """The value; one thread computes it, others wait. Nothing is kept of a computation that failed by a fault.
+
+        Raises:
+            MissingInputError: The recording lacks what it needs.
+        """
+        found = self._found(compute, subject)
+        if isinstance(found, _Lacking):
+            raise found.error.without_traceback()  # raising adds to the traceback
+        return found
+
+    def _found(self, compute: Callable[[T], object], subject: T) -> object:
         with self._guard:
             if compute in self._values:
                 found = self._values[compute] = self._values.pop(compute)  # used last
@@ -31,7 +51,10 @@ class Memo(Generic[T]):
             with self._guard:
                 if compute in self._values:
                     return self._values[compute]
-            value = compute(subject)
+            try:
+                value = compute(subject)
+            except MissingInputError as error:
+                value = _Lacking(error.without_traceback())
             with self._guard:
                 self._values[compute] = value
             return value

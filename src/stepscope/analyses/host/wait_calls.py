@@ -71,7 +71,7 @@ def _of(values: NDArray[Any], position: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def lines_of(trace: Trace, calls: WaitCalls) -> tuple[list[str | None], NDArray[np.int64]]:
     """Distinct Python lines, and the index of the one that led to each call, -1 where unknown."""
-    around = callers(trace)
+    around = trace.once(callers)
     if around is not None:
         frame = around.nearest_line(calls.id)
         names, index = np.unique(np.where(frame < 0, -1, around.name[frame]), return_inverse=True)

@@ -63,11 +63,15 @@ class MemoryLevels:
 
 
 def memory_levels(trace: Trace) -> list[MemoryLevels]:
-    """The levels of each device, host memory last.
+    """The levels of each device, host memory last, which are shared and must not be changed.
 
     Raises:
         MissingInputError: The recording has no allocations.
     """
+    return trace.once(_levels)
+
+
+def _levels(trace: Trace) -> list[MemoryLevels]:
     devices = trace.columns(_DEVICES_SQL)["device"].tolist()
     if not devices:
         raise MissingInputError.of("allocations")

@@ -36,6 +36,10 @@ def known_devices(trace: Trace) -> dict[int, Device]:
     A device that the recording does not describe counts as one of the described ones if these are all alike, since
     recorders number devices differently.
     """
+    return trace.once(_known_devices)
+
+
+def _known_devices(trace: Trace) -> dict[int, Device]:
     rows = trace.rows(f"SELECT {DESCRIPTION} FROM devices ORDER BY device")
     named = {row["device"]: described(row) for row in rows if row["name"]}
     known = {index: device for index, device in named.items() if device is not None}

@@ -46,7 +46,7 @@ def op_stacks(trace: Trace, events: NDArray[np.int64]) -> Stacks:
     Raises:
         MissingInputError: The recording has no stacks.
     """
-    around = callers(trace)
+    around = trace.once(callers)
     if around is not None:
         return _from_calls(trace, around, events)
     rows = trace.columns(_RECORDED_SQL)

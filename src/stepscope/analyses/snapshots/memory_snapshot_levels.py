@@ -71,6 +71,10 @@ def snapshot_devices(trace: Trace) -> list[int]:
     Raises:
         MissingInputError: There is none.
     """
+    return trace.once(_devices)
+
+
+def _devices(trace: Trace) -> list[int]:
     devices: list[int] = [row["device"] for row in trace.rows(_DEVICES_SQL) if row["device"] is not None]
     if not devices:
         raise MissingInputError.of("snapshot")
