@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -134,6 +135,20 @@ def test_a_small_finding_does_not_turn_away_from_the_largest_part() -> None:
     found = walk([row], [], [])
     assert [turn.to.key for turn in found.turns] == ["step", "communication"]
     assert "60.0 %" in found.turns[-1].why
+
+
+def test_a_host_alone_is_told_what_is_found_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "cache"))
+    same = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "dur": 900}
+    path = tmp_path / "host.json"
+    path.write_text(json.dumps({"traceEvents": [{**same, "ts": 1000 * at} for at in range(400)]}))
+    found, out = way(path, capsys)
+    assert found == []
+    assert "HST019 Operators on the host take most of the time" in out
+    assert "its page: stepscope rules HST019" in out
+    assert BY_KEY["start"].question in out
 
 
 def test_parts_are_those_of_steps_as_findings_are() -> None:

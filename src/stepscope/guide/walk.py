@@ -67,7 +67,10 @@ def walk(budget: Sequence[Mapping[str, Any]], causes: Sequence[Mapping[str, Any]
                      Turn(BY_KEY["step"], end, listing((_parts(budget, causes), worth), "; ")))  # fmt: skip
             return Walk(turns, end, finding)
     if not _sums(budget, causes)[1]:
-        return Walk((), BY_KEY["memory" if any(one.family == "memory" for one in findings) else "start"], None)
+        # Of a host alone no parts are known: what is found there first is told where the guide begins.
+        first_found = next((one for one in findings if one.shown and one.family != "recording"), None)
+        end = BY_KEY["memory" if any(one.family == "memory" for one in findings) else "start"]
+        return Walk((), end, None if end.key == "memory" else first_found)
     end = BY_KEY[largest]
     why = _parts(budget, causes) or said("nothing else is recorded")
     first = Turn(BY_KEY["start"], BY_KEY["step"], said("no finding decides"))
