@@ -10,10 +10,13 @@ from types import SimpleNamespace
 import pytest
 
 from stepscope.comparison.build import CompareOptions, compare_traces
-from stepscope.comparison.comparable import RecordedDifference, _versions, differences
+from stepscope.comparison.causes.sentence import sentence
+from stepscope.comparison.comparable import RecordedDifference, _versions, differences, recorded_facts
 from stepscope.comparison.model_shape import model_shape
 from stepscope.comparison.result import Comparison
-from stepscope.comparison.side import chosen_rank
+from stepscope.comparison.side import chosen_rank, side_of
+from stepscope.comparison.summary import summary_of
+from stepscope.comparison.verdict import step_times
 from stepscope.ingest import Options, open_trace
 from stepscope.jobs.compare import compare_inputs
 from stepscope.model.trace import Trace
@@ -109,6 +112,30 @@ def test_an_unknown_fact_is_no_difference_of_work() -> None:
 def test_a_device_without_a_name_may_be_the_same(base: str, new: str, effect: str) -> None:
     [found] = differences({"devices": base}, {"devices": new})
     assert (found.effect, found.tone) == (effect, "info")
+
+
+@pytest.mark.parametrize(
+    ("new", "effect"),
+    [
+        ("fp32", "one side does not tell it, so that it may differ"),
+        ("tf32", "one side does not tell it, so that it may differ"),
+        ("bf16", "kernels compute with another precision"),
+    ],
+)
+def test_fp32_that_may_be_rounded_is_no_other_data_type(new: str, effect: str) -> None:
+    [found] = differences({"data type": "fp32, rounding unknown"}, {"data type": new})
+    assert found.effect == effect
+    times = step_times(*(summary_of(side_of(one, 0)) for one in (program(), program([[8, 8]] * 2))))
+    assert "data type" not in sentence(times, (), (), (found,))
+
+
+@pytest.mark.parametrize(("told", "expected"), [(True, "fp32"), (False, "fp32, rounding unknown")])
+def test_kernels_of_an_npu_say_whether_fp32_may_be_rounded(told: bool, expected: str) -> None:
+    facts = Facts()
+    facts.step(0, 0, 1000)
+    args = {"HF32 Eligible": "NO"} if told else {}
+    facts.kernel("aclnnMatmul_MatMulV2", 20, 300, launch=(5, 5), dtype="fp32", args=args)
+    assert recorded_facts(side_of(facts.trace(reader="ascend"), 0))["data type"] == expected
 
 
 @pytest.mark.parametrize(("steps", "held"), [(True, True), (False, False)])

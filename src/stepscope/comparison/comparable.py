@@ -100,6 +100,12 @@ _DTYPES: Final = """
 SELECT dtype FROM kernels WHERE op_class IN ('gemm', 'convolution', 'attention') AND dtype IS NOT NULL
 GROUP BY 1 ORDER BY sum(dur) DESC, 1 LIMIT 1
 """
+#: Whether kernels of an NPU say if their operands in fp32 may be rounded; databases before CANN 8.5 do not.
+_ROUNDED: Final = """
+SELECT count(*) FROM (SELECT event FROM kernels WHERE op_class IN ('gemm', 'convolution', 'attention') LIMIT 1000)
+JOIN events ON id = event WHERE args LIKE '%HF32 Eligible%'
+"""
+_MAY_BE_ROUNDED: Final = said("fp32, rounding unknown")
 _OPERATORS: Final = (
     "SELECT DISTINCT n.name FROM spans s JOIN names n USING (name_id) WHERE s.category = 'op' ORDER BY 1"
 )
@@ -124,7 +130,7 @@ def recorded_facts(side: ComparedSide) -> dict[str, str]:
         "recorded: memory": _yes(trace.scalar(_MEMORY)),
         "recorded: Python calls": _yes(trace.once(recorded_events).on_host(("python",))),
         "recorded: calls of the runtime": UNKNOWN if (calls := tells_calls(side)) is None else _yes(calls),
-        "data type": str(next((row["dtype"] for row in trace.rows(_DTYPES)), UNKNOWN)),
+        "data type": _data_type(side),
         "devices": device_names(side) or said("none"),
         "ranks recorded": str(side.ranks),
         "rank": str(side.rank),
@@ -164,7 +170,8 @@ def differences(
 
 def _difference(what: str, base: str, new: str) -> RecordedDifference:
     effect, tone = _EFFECTS[what]
-    if UNKNOWN in (base, new) or (what == "devices" and any(UNNAMED in words for words in (base, new))):
+    untold = UNKNOWN in (base, new) or (what == "devices" and any(UNNAMED in words for words in (base, new)))
+    if untold or {base, new} in ({_MAY_BE_ROUNDED, "fp32"}, {_MAY_BE_ROUNDED, "tf32"}):
         return RecordedDifference(what, base, new, said("one side does not tell it, so that it may differ"), "info")
     return RecordedDifference(what, base, new, effect or _RECORDING, tone)
 
@@ -204,6 +211,14 @@ def items_words(number: float, unit: str) -> str:
 def _batch(side: ComparedSide) -> str:
     items = items_per_step(side)
     return UNKNOWN if items is None else said("{number} per step", number=items_words(items[0], items[1]))
+
+
+def _data_type(side: ComparedSide) -> str:
+    """What most matrix work computes with."""
+    found = next((row["dtype"] for row in side.trace.rows(_DTYPES)), UNKNOWN)
+    if found == "fp32" and side.recording.reader == "ascend" and not side.trace.scalar(_ROUNDED):
+        return _MAY_BE_ROUNDED
+    return str(found)
 
 
 def _model_shape(side: ComparedSide) -> str:
