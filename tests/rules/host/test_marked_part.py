@@ -101,6 +101,8 @@ def told(facts: Facts) -> list[Finding]:
         ([], "does not show", "py-spy"),
         ([("annotation", "download", 11, 48)], "download", "mmap=True"),
         ([("annotation", "environment", 11, 48)], "environment", "prepare()"),
+        ([("python", "torch/serialization.py(1183): _save", 11, 48)], "_save", "async_save"),
+        ([("python", "torch/serialization.py(1183): _load", 11, 48)], "_load", "mmap=True"),
         ([("python", "data.py(3): load_image", 11, 48)], "load_image", "pool.map"),
         ([("python", "queue.py(154): get", 11, 48)], "waits there for another thread", "Process("),
         ([("python", "lib/queue.py(154): get_size", 11, 48)], "get_size", "prepare()"),

@@ -118,7 +118,7 @@ def alone(category: str, name: str, *, slow: int = 3) -> Facts:
 @pytest.mark.parametrize(
     ("category", "name", "kind"),
     [("python", "train.py(30): flush", "work"), ("python", "x/ckpt.py(1): save_ckpt", "saving"),
-     ("op", "aten::sort", "compute")],
+     ("python", "x/ckpt.py(9): load_ckpt", "work"), ("op", "aten::sort", "compute")],
 )  # fmt: skip
 def test_of_a_host_alone_operators_count_for_the_device(category: str, name: str, kind: str) -> None:
     (finding,) = findings("HST020", alone(category, name).trace(reader="kineto"))

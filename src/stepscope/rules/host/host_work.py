@@ -101,6 +101,14 @@ AWAKE = Action(
     after="event.wait()  # goes on as soon as it is set",
     needs=("python",),
 )
+#: The same about saving, which a few recorded steps don't tell the frequency of.
+SAVED = Action(
+    "If it comes as often as here: save less often, or in the background, written while training goes on",
+    before="torch.save(state, path)",
+    after="import torch.distributed.checkpoint as dcp\nif step % 1000 == 0:\n"
+    "    saved = dcp.async_save(state, checkpoint_id=path)",
+    needs=("python",),
+)
 #: How to see what it is where nothing tells, by profiler.
 MARK: Final = {
     "nsight": Action(

@@ -34,13 +34,14 @@ from typing import Final
 from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
-from stepscope.rules.host.host_work import AWAKE, LESS, MARK, longest_of, where
+from stepscope.rules.host.host_work import AWAKE, LESS, MARK, SAVED, longest_of, where
 from stepscope.rules.host.unused_device import FETCHED, RECORD_LATER
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.shared.awaited import AWAITED, EXCHANGE, PAIRS, WAITS
 from stepscope.signals import Signals
 from stepscope.signals.host.between_operators import BetweenOperators, between_operators
 from stepscope.signals.host.marked_parts import marked_parts
+from stepscope.signals.host.saving import saves
 from stepscope.signals.recording.recording import profiler
 from stepscope.signals.system.system import longest
 
@@ -88,6 +89,8 @@ def _between(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions = (MARK["any"], *(() if found.steps else (RECORD_LATER,)))
     elif doing.sleeps:
         actions = (AWAKE,)
+    elif saves(doing):
+        actions = (SAVED,)
     elif doing.prepares and not doing.fetches:
         actions = (_AHEAD,)
     elif found.steps:

@@ -33,6 +33,7 @@ from stepscope.language import pattern, said
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.host.gc_pauses import MANUAL
+from stepscope.rules.host.host_work import SAVED
 from stepscope.rules.host.recompilation import KEPT, WARM, WHY
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -46,11 +47,6 @@ _WORKERS: Final = Action(
     before="DataLoader(dataset, num_workers=8)",
     after="DataLoader(dataset, num_workers=8, persistent_workers=True, prefetch_factor=4)",
     page="data-loading",
-)
-_SAVE: Final = Action(
-    "Save in the background: copy to host memory, and write while training goes on; or save less often",
-    before="torch.save(state, path)",
-    after="import torch.distributed.checkpoint as dcp\nsaved = dcp.async_save(state, checkpoint_id=path)",
 )
 _RARER: Final = Action("Do it less often, or outside of the loop that is measured")
 _STACKS: Final = Action(
@@ -70,7 +66,7 @@ _ACTIONS: Final = {
     "compiling": (WARM, WHY, KEPT),
     "loading": (_WORKERS,),
     "collecting": (MANUAL,),
-    "saving": (_SAVE,),
+    "saving": (SAVED,),
     "work": (_RARER,),
     "communication": (_OTHERS,),
     "compute": (_RANGES, _RARER),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +18,7 @@ from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.one_time import LOOP, compiling_intervals, loading_intervals
 from stepscope.signals.host.outside import host_operators
 from stepscope.signals.host.own_work import told
+from stepscope.signals.host.saving import saves
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
 
@@ -28,12 +28,6 @@ _TIMES: Final = 2.0
 _MOST: Final = 0.5
 _SQL: Final = "SELECT role, coalesce(number, step) AS number FROM steps ORDER BY ts, step"
 _CALLS: Final = ("runtime", "launch", "sync")
-#: Saving of weights and states, in names of functions and ranges.
-_SAVING: Final = re.compile(
-    r"checkpoint(?!_sequential|ing|\.py)|save_(state|model|pretrained|weights|ckpt)|ckpt|torch/serialization\.py|"
-    r"PyTorchFileWriter|safetensors|distributed/checkpoint",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +130,7 @@ def _on_host(s: Signals, idle: Intervals, least: float) -> tuple[str, str, int]:
     name, share = max(every, key=lambda one: one[1])
     if share * idle.total < least:
         return "unseen", "", idle.total
-    return "saving" if any(_SAVING.search(one) for one, _ in every) else "work", name, round(share * idle.total)
+    return "saving" if saves(doing) else "work", name, round(share * idle.total)
 
 
 def _of(spans: Spans, at: Ids) -> Intervals:
