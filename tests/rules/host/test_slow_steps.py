@@ -48,6 +48,14 @@ def test_each_kind_has_its_words_and_its_advice(kind: str) -> None:
     assert "{" not in draft.summary
 
 
+@pytest.mark.parametrize(("kind", "count"), [("shapes", 1), ("operators", 2)])
+def test_the_same_operators_point_to_the_machine(kind: str, count: int) -> None:
+    found = slow_steps.LongSteps((12,), 70 * MS, 60 * MS, 10 * MS, 8, 1000 * MS, kind, "", 60 * MS, alone=True)
+    (draft,) = drafts("HST020", {slow_steps.slow_steps: found})
+    assert "60.0 ms" in figures(draft.summary)
+    assert ["pidstat" in action.after for action in draft.actions] == [True, False][:count]
+
+
 def loop(number: int = 6, *, slow: int = 3, length: int = 100 * MS) -> Facts:
     """Steps of 5 ms, of which one has `length` more on the host before its work."""
     facts, at = Facts(), 0
@@ -125,6 +133,26 @@ def test_of_a_host_alone_operators_count_for_the_device(category: str, name: str
     assert {"13", "105 ms", "5.00 ms"} <= set(figures(finding.summary))
     assert "device" not in finding.summary
     assert told(alone(category, name))[1] == kind
+
+
+def repeated(*, more: int = 0, shapes: tuple[int, ...] = ()) -> str:
+    """What is said of a step whose first of a hundred operators takes 100 ms, with as many more of them in it."""
+    facts, at = Facts(), 0
+    for step in range(6):
+        start = at
+        for number in range(100 + more * (step == 3)):
+            length = 100 * MS if step == 3 and not number else MS // 20
+            event = facts.host("op", "aten::mm", at, length)
+            if shapes:
+                facts.row("op_inputs", event=event, shapes=f"[[{shapes[step == 3]}, 8]]", dtypes=f'["{step}"]')
+            at += length
+        facts.step(step + 10, start, at - start)
+    return told(facts)[1]
+
+
+def test_the_same_operators_that_take_longer_are_no_evaluation() -> None:
+    assert [repeated(more=more) for more in (2, 3)] == ["operators", "compute"]
+    assert [repeated(shapes=(8, size)) for size in (8, 9)] == ["shapes", "compute"]
 
 
 def test_what_may_be_a_wait_for_a_device_that_is_not_recorded_is_left_alone() -> None:

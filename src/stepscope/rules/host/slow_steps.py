@@ -12,7 +12,8 @@ doubles its time. Figures per step can't show it, since they are about the other
 What these steps last longer than typical ones (`slow_steps.slow_steps`), as a share of all these steps together, must
 reach `min_share`. What takes half of that is named: compiling, loading, collecting garbage, a call of the runtime or
 the innermost function or range while the devices are idle, else communication, copies or computing of the devices; of
-a host alone, its operators count for the devices.
+a host alone, its operators count for the devices; where these are the same as in a typical step, as often and on the
+same shapes as far as they are recorded, the program does nothing else in it.
 There is no price, since a few steps don't show how often such ones come. It stands first where it takes several times
 as long as the typical steps together.
 
@@ -36,6 +37,7 @@ from stepscope.rules.host.gc_pauses import MANUAL
 from stepscope.rules.host.host_work import SAVED
 from stepscope.rules.host.recompilation import KEPT, WARM, WHY
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.system.processor_contention import PROVE
 from stepscope.signals import Signals
 from stepscope.signals.host.one_time import DWARFS
 from stepscope.signals.host.slow_steps import LongSteps, slow_steps
@@ -61,6 +63,12 @@ _RANGES: Final = Action(
     after='with torch.profiler.record_function("evaluate"):\n    evaluate(model)',
     page="recording",
 )
+_SHAPES: Final = Action(
+    "See whether the batch is larger: record the shapes of operators",
+    before="profile(activities=...)",
+    after="profile(activities=..., record_shapes=True)",
+    page="recording",
+)
 _OTHERS: Final = Action("See whether other ranks are late in these steps: analyse the recordings of all together")
 _ACTIONS: Final = {
     "compiling": (WARM, WHY, KEPT),
@@ -70,6 +78,8 @@ _ACTIONS: Final = {
     "work": (_RARER,),
     "communication": (_OTHERS,),
     "compute": (_RANGES, _RARER),
+    "shapes": (PROVE,),
+    "operators": (PROVE, _SHAPES),
 }
 _DOING: Final = {
     "compiling": pattern("code is compiled for {took} of it{name}"),
@@ -94,6 +104,14 @@ _ALONE: Final = {
     "call": pattern("{call} takes {took} of it"),
     "unseen": pattern("no operator runs for {took} of it, and the recording does not show what the host does"),
     "compute": pattern("operators run {took} more than in the others. A hypothesis: an evaluation, or a larger batch"),
+    "shapes": pattern(
+        "operators run {took} more than in the others, though they are the same ones on the same shapes. Something "
+        "else may have had the processor meanwhile, or the memory"
+    ),
+    "operators": pattern(
+        "operators run {took} more than in the others, though they are the same ones. A hypothesis: something else had "
+        "the processor meanwhile, or the batch was larger"
+    ),
 }
 
 

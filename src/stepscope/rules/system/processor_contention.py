@@ -38,7 +38,7 @@ from stepscope.signals import Signals
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.system.system import longest, preempted, preempted_share, readiness_known
 
-_PROVE = Action(
+PROVE = Action(
     "See whether other threads take the processor away: nvcswch/s counts switches that the thread did not ask for, "
     "nr_throttled those by a limit of the container",
     before="./program",
@@ -75,7 +75,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "{state}, {found:,} times in the recording, outside of recorded calls that wait.{unknown}",
             per_step=duration(per_step), share=percent(share), state=state, found=len(found), unknown=unknown,
         ),
-        actions=(*(() if known else (_PROVE,)), _THREADS, _CORES),
+        actions=(*(() if known else (PROVE,)), _THREADS, _CORES),
         # What it waited for is a guess then, which explains nothing else.
         change=Change(time=(Stretches(found.starts, found.ends, 0.0),)) if known else None,
         taken_ns=None if known else per_step,

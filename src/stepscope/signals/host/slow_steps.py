@@ -18,6 +18,7 @@ from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.one_time import LOOP, compiling_intervals, loading_intervals
 from stepscope.signals.host.outside import host_operators
 from stepscope.signals.host.own_work import told
+from stepscope.signals.host.same_work import same_work
 from stepscope.signals.host.saving import saves
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
@@ -42,7 +43,8 @@ class LongSteps:
         others: How many typical steps there are.
         recorded_ns: From the first event to the end of the last.
         kind: What takes most of what they last longer: compiling, loading, collecting, saving, call, work, `unseen`
-            work of the host, communication, copies, compute; empty if nothing recorded does.
+            work of the host, communication, copies, compute, or on a host alone the same operators as in the others,
+            by their `shapes` or by their names alone, `operators`; empty if nothing recorded does.
         name: The event in which it was spent; empty if none is known.
         took_ns: How long that took in these steps.
         ranges: Start and end of each.
@@ -77,6 +79,8 @@ def slow_steps(s: Signals) -> LongSteps:
     within, like = (Intervals.union_of(steps.start[some], steps.end[some]) for some in (at, np.flatnonzero(typical)))
     more = int((steps.length[at] - usual).sum())
     kind, name, took = _cause(s, within, like, more)
+    if kind == "compute" and not s.trace.once(has_device):
+        kind = same_work(s.trace, at, np.flatnonzero(typical)) or kind
     return LongSteps(
         tuple(rows["number"][one] for one in at.tolist()), int(steps.length[at].max()), more, usual,
         int(np.count_nonzero(typical)), s(span_ns), kind, name, took,
