@@ -47,6 +47,13 @@ def test_the_innermost_function_that_covers_half_is_named_with_its_parts() -> No
     assert not found.prepares
 
 
+@pytest.mark.parametrize("inner", ["<listcomp>", "<genexpr>", "<lambda>"])
+def test_a_function_without_a_name_is_part_of_the_one_around_it(inner: str) -> None:
+    found = doing(("python", "text.py(4): tokenise", 2, 98), ("python", f"text.py(5): {inner}", 3, 96))
+    assert found.name == "text.py(4): tokenise"
+    assert found.prepares
+
+
 @pytest.mark.parametrize("recorded", ["<built-in function sleep>", "$time sleep"])
 @pytest.mark.parametrize(("length", "sleeps"), [(52, True), (48, False)])
 def test_who_pauses_is_named_and_that_it_is_a_pause(length: int, sleeps: bool, recorded: str) -> None:

@@ -39,6 +39,8 @@ _PASSING: Final = re.compile(
     r"torch/utils/_contextlib|"
     r"threading\.py|torch/profiler|runpy\.py|: __call__$|: main$"
 )
+#: Functions without a name of their own: they are parts of the one around them, whose name says what it is for.
+_NAMELESS: Final = re.compile(r": <(\w+comp|genexpr|lambda)>$")
 #: A pause that the program makes, as recorded by PyTorch and JAX, and as called: who makes it is named before it.
 _RECORDED_SLEEP, _SLEEP = ("<built-in function sleep>", "$time sleep"), "time.sleep"
 #: Names of what turns input into batches: reading, decoding, transforming, tokenising. A server's runner calls the
@@ -185,8 +187,8 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
     np.maximum.at(deepest, index, depth)
     recorded = [names[one] for one in name.tolist()]
     labels = [_SLEEP if one in _RECORDED_SLEEP else one for one in recorded]
-    pauses = np.array([label == _SLEEP for label in labels])
-    most = np.flatnonzero((covers >= _MOST * found.total) & ~pauses)
+    inner = np.array([label == _SLEEP or bool(_NAMELESS.search(label)) for label in labels])
+    most = np.flatnonzero((covers >= _MOST * found.total) & ~inner)
     chosen = int(most[np.lexsort((covers[most], deepest[most]))[-1]]) if most.size else -1
     within = np.full(at.size, chosen < 0)
     for one, outer in enumerate(around.tolist()):
