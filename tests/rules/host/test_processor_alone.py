@@ -159,6 +159,32 @@ def test_what_holds_a_wait_for_other_ranks_is_no_operator_of_the_model(tmp_path:
             assert len(findings("HST019", trace)) == number
 
 
+@pytest.mark.parametrize(
+    ("dur", "pause", "calling"),
+    [(9, 1_600, True), (9, 2_500, False), (10, 1_600, False)],
+    ids=["gaps", "pauses", "operators"],
+)
+def test_short_gaps_between_operators_are_python_that_calls_them(
+    tmp_path: Path, dur: int, pause: int, calling: bool
+) -> None:
+    """Operators every 20 µs, and a pause after each 200 of them."""
+    texts = [op("aten::add", 20 * i + pause * (i // 200), dur=dur) for i in range(1_000)]
+    texts += [op("aten::t", 0, dur=2), op("aten::add", 20_000 + 5 * pause, dur=1)]  # within another, and the end
+    with opened(document(*texts), tmp_path) as trace:
+        assert bool(findings("HST019", trace)) == calling
+
+
+def test_what_records_python_makes_the_gaps_longer(tmp_path: Path) -> None:
+    texts = [op("aten::add", 20 * i, dur=9) for i in range(1_000)]
+    summaries = []
+    for more in ((), (op("train.py(1): f", 0, dur=20_000, cat="python_function"),)):
+        with opened(document(*texts, *more), tmp_path) as trace:
+            (finding,) = findings("HST019", trace)
+        summaries.append(finding)
+    assert len(summaries[1].summary) > len(summaries[0].summary)
+    assert summaries[1].confidence < summaries[0].confidence
+
+
 def test_what_is_short_is_told(tmp_path: Path) -> None:
     texts = [op("aten::add", 20 * i, dur=15) for i in range(500)]
     with opened(document(*texts), tmp_path) as trace:

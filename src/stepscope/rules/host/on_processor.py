@@ -18,10 +18,12 @@ device would save is unknown, so there is no price.
 
 Without a device, and without a sign of one, operators must run for `min_operators` of the recording, or of its typical
 steps, which last `min_ns` or more; they are ranked by the time that they take without those that they call, on all
-threads. What runs while code is compiled does not count. Where `min_short` of their time is in calls of less than
-20 µs, calling them is what takes the time, and larger calls are advised instead of more cores. Where half of it is in
-operators on double precision, or in copies, that is advised on first. Where ranks exchange data through the host,
-operators of c10d and nodes of the autograd engine do not count, since they hold waits for other ranks.
+threads. Where operators run for less, gaps of less than a millisecond between them take longer than they do, and both
+come to `min_calling`, Python takes the time to call them. What runs while code is compiled does not count. Where
+`min_short` of their time is in calls of less than 20 µs, calling them is what takes the time, and larger calls are
+advised instead of more cores. Where half of it is in operators on double precision, or in copies, that is advised on
+first. Where ranks exchange data through the host, operators of c10d and nodes of the autograd engine do not count,
+since they hold waits for other ranks.
 
 ## What to try
 Move the model and its inputs to the device. Where the processor is meant: use all of its cores, compile, and compute in
@@ -94,7 +96,12 @@ def _lines(s: Signals) -> bool:
 
 def _alone(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[Draft]:
     share = found.running_ns / found.recorded_ns
-    if found.recorded_ns < limits["min_ns"] or share < limits["min_operators"] or not found.foremost:
+    if found.recorded_ns < limits["min_ns"] or not found.foremost:
+        return
+    if share < limits["min_operators"]:
+        calling = found.running_ns + found.between_ns
+        if found.between_ns >= found.running_ns and calling >= limits["min_calling"] * found.recorded_ns:
+            yield _calling(s, found, share, limits)
         return
     told = listing(
         said("{name} {part}", name=name, part=percent(ns / max(found.own_ns, 1), 0)) for name, ns in found.foremost
@@ -139,12 +146,37 @@ def _alone(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[Draft]:
     )  # fmt: skip
 
 
+def _calling(s: Signals, found: OwnOperators, share: float, limits: Limits) -> Draft:
+    """Where Python needs longer to get from one operator to the next than these take."""
+    number = max(found.steps, 1)
+    length = duration(found.recorded_ns // number)
+    return Draft(
+        title="Calling operators takes longer than they do",
+        summary=said(
+            "Operators run for {share} of {of}, and for {between} of it the program is between two of them, in gaps of "
+            "less than a millisecond: {calls:,} calls follow each other.{traced}",
+            share=percent(share), between=percent(found.between_ns / found.recorded_ns), calls=found.calls // number,
+            of=said("each step of {length}", length=length)
+            if found.steps
+            else said("the {length} recorded", length=length),
+            traced=said(" Recording Python's functions makes the gaps longer than they are.") if found.traced else "",
+        ),
+        actions=(LARGER, *(() if _lines(s) else (STACKS,))),
+        taken_ns=(found.running_ns + found.between_ns) // number,
+        confidence=0.6 if found.traced else 0.7,
+        rows=({"table": "operators", "where": {"name": found.foremost[0][0]}},),
+        numbers={"share": round(share, 4), "between": round(found.between_ns / found.recorded_ns, 4), **limits},
+        key="calling",
+    )  # fmt: skip
+
+
 RULE = Rule(
     "HST019",
     "on-processor",
     thresholds=(
         Threshold("min_share", 0.3, "share", "What takes less is a part of the program beside others."),
         Threshold("min_operators", 0.5, "share", "Where less is operators, what lies between them comes first."),
+        Threshold("min_calling", 0.7, "share", "With more between them than HST015 wants, that is about it."),
         Threshold("min_short", 0.5, "share", "Where most time is in short calls, faster arithmetic gains little."),
         Threshold("min_ns", 5_000_000, "ns", "What is shorter is a call or two, mostly of their first use."),
     ),

@@ -17,6 +17,7 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
 from stepscope.signals.host.compiling import compiling_events
+from stepscope.signals.host.one_time import loading_intervals
 from stepscope.signals.shared.host_collectives import holding
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.shared.ran_on import own_times, ran_on
@@ -31,6 +32,8 @@ _COPIES: Final = re.compile(r"^aten::(copy_|_copy_from|clone|contiguous|_to_copy
 _DOUBLE: Final = re.compile(r'"double"|complex<double>')
 #: A call that takes less does so whatever it computes: PyTorch needs some microseconds to call any operator.
 SHORT_NS: Final = 20_000
+#: In a longer gap between two operators the program does something else than to call the next one.
+GAP_NS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,9 @@ class OwnOperators:
         events: int64[n], calls of the foremost one, the longest first.
         copied_ns: Own time of those that copy tensors.
         double_ns: Own time of those that take numbers of double precision.
+        between_ns: Time in gaps between them that are shorter than `GAP_NS`, without waits for batches.
+        calls: How many calls of operators there are that no other operator makes.
+        traced: Whether Python's functions are recorded, which makes such gaps longer.
         sure: Whether it is known that the processor computes them; else a device might, which nothing shows.
     """
 
@@ -62,6 +68,9 @@ class OwnOperators:
     sure: bool
     copied_ns: int = 0
     double_ns: int = 0
+    between_ns: int = 0
+    calls: int = 0
+    traced: bool = False
 
     @property
     def threads(self) -> float:
@@ -96,6 +105,8 @@ def own_operators(s: Signals) -> OwnOperators:
     running = Intervals.union_of(ts, ts + np.maximum(spans.dur[ops], 0)) - compiling
     if window.total:
         running &= window
+    outer = spans.around[ops]
+    outermost = ~((outer >= 0) & spans.of("op")[outer])
     return OwnOperators(
         window.total or s(span_ns), int(np.count_nonzero(inner)) if window.total else 0, running.total, int(own.sum()),
         tuple((names[int(one)], int(totals[one])) for one in order.tolist() if totals[one] > _LEAST * own.sum()),
@@ -103,7 +114,16 @@ def own_operators(s: Signals) -> OwnOperators:
         spans.id[first[np.argsort(-spans.dur[first], kind="stable")]].astype(np.int64),
         where.where == "cpu" and where.sure,
         int(own[copied].sum()), _double(s.trace, ops[~copied], own[~copied]),
+        _short(running, loading_intervals(s) | compiling), int(np.count_nonzero(outermost)),
+        bool(spans.of("python").any()),
     )  # fmt: skip
+
+
+def _short(running: Intervals, other: Intervals) -> int:
+    """Time in short gaps between such intervals, in which the program does nothing of these others."""
+    gaps = Intervals(running.ends[:-1], running.starts[1:])
+    short = gaps.ends - gaps.starts < GAP_NS
+    return (Intervals(gaps.starts[short], gaps.ends[short]) - other).total
 
 
 def _double(trace: Trace, ops: NDArray[np.int64], own: NDArray[np.int64]) -> int:
