@@ -65,6 +65,22 @@ def test_what_leaks_in_some_steps_rises_from_quarter_to_quarter() -> None:
     assert drafts("MEM006", given([100 + 2 * (step // 3) + step % 2 for step in range(12)])) == []
 
 
+def test_of_a_program_without_a_device_the_memory_of_the_host_is_looked_at() -> None:
+    rising_, level = (given(levels)[memory.growth] for levels in ([100, 124, 148, 172], [100, 124, 124, 172]))
+    (draft,) = drafts("MEM006", {memory.growth: (), memory.host_growth: _on_host(rising_), infers: False})
+    assert {"24.0 MiB", "4", "72.0 MiB"} <= set(figures(draft.summary))
+    assert draft.fate == ""
+    assert not any("_snapshot" in action.after for action in draft.actions)
+    assert drafts("MEM006", {memory.growth: (), memory.host_growth: _on_host(level)}) == []
+    with pytest.raises(MissingInputError):
+        drafts("MEM006", {memory.growth: None})
+
+
+def _on_host(found: object) -> tuple[Growth, ...]:
+    assert isinstance(found, tuple)
+    return tuple(Growth(None, one.levels, one.starts) for one in found)
+
+
 def test_three_rises_of_a_mebibyte_are_the_least() -> None:
     assert drafts("MEM006", given([100, 124, 148])) == []
     assert drafts("MEM006", given([1, 1.9, 2.9, 3.9])) == []

@@ -52,6 +52,21 @@ class TestPeaks:
         assert growth.increases.tolist() == [1, 1]
         assert s(memory.peaks)[0].baseline == 100
 
+    @pytest.mark.parametrize("device", ["", "NVIDIA A100-SXM4-80GB"])
+    def test_the_memory_of_the_host_counts_where_no_device_is_named(self, device: str) -> None:
+        facts = steps(3)
+        for number in range(3):
+            at = 1_000 * number
+            facts.host("op", "aten::mm", at + 10, 900)
+            facts.row("raw_memory", ts=at + 100, track=0, device=None, bytes=1, allocated=100 + number, reserved=0)
+        if device:
+            facts.row("devices", device=0, name=device, used=False)
+        s = Signals.of(facts.trace(reader="kineto"))
+        assert s(memory.growth) == ()
+        found = s.maybe(memory.host_growth)
+        assert (found is None) == bool(device)
+        assert found is None or [(one.device, one.increases.tolist()) for one in found] == [(None, [1, 1])]
+
     def test_without_allocations_there_is_no_peak(self) -> None:
         with pytest.raises(MissingInputError):
             Signals.of(steps(1).trace())(memory.peaks)

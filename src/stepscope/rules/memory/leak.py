@@ -17,7 +17,8 @@ rises and falls by much, a little higher each time, show the stack that leaves m
 (`rounds.rising`), and so do three blocks or more of one line at even distances, none of which is ever freed
 (`kept.kept_again`). Where allocations are not recorded, memory that the allocator
 takes from the driver in every later step without ever giving any back is a hint of less weight. A job that trains and
-fills the device's memory within `most_steps` at that rate will fail, which comes before what costs time.
+fills the device's memory within `most_steps` at that rate will fail, which comes before what costs time. Of a program
+that uses no device the memory of the host is looked at, as far as tensors are in it.
 
 ## What to try
 Keep numbers, not tensors: `.detach()` or `.item()` for what is collected; empty lists at the end of an epoch; release
@@ -43,7 +44,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import torch_module
 from stepscope.signals import Signals
 from stepscope.signals.memory.driver_memory import driver_calls
-from stepscope.signals.memory.memory import Growth, fullest, growth, same_sizes, unreturned
+from stepscope.signals.memory.memory import Growth, fullest, growth, host_growth, same_sizes, unreturned
 from stepscope.signals.shared.job import infers, platform
 from stepscope.signals.shared.program import generates
 from stepscope.signals.snapshots.kept import kept_again
@@ -95,7 +96,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look for a level that only rises, or for stacks that never return what they take."""
-    levels, stacks, calls = s.maybe(growth), s.maybe(unreturned), s.maybe(driver_calls)
+    levels, stacks, calls = s.maybe(growth) or s.maybe(host_growth), s.maybe(unreturned), s.maybe(driver_calls)
     if levels is None and stacks is None and calls is None:
         raise MissingInputError(
             "allocations of device memory are not recorded", hint="record them (PyTorch: profile_memory=True)"
@@ -133,8 +134,11 @@ def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
                     "memory behind, {per_step} per step on average.",
                     per_step=quantity(per_step, "bytes"), levels=grown, size=size,
                 ),
-                actions=(_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
-                fate=_fate(s, per_step, limits),
+                actions=(_DETACH, _HOLDER)
+                if one.device is None
+                else (_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
+                # How much memory the host has is not recorded.
+                fate="" if one.device is None else _fate(s, per_step, limits),
                 rows=({"table": "memory_timeline", "where": {"device": one.device}},),
                 numbers={"bytes per step": per_step, "steps": one.levels.size, **limits},
             )  # fmt: skip

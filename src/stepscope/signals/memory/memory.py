@@ -15,6 +15,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Times
 from stepscope.signals.shared.job import platform
+from stepscope.signals.shared.ran_on import ran_on
 from stepscope.signals.signal import Signals, signal
 
 _DEVICES_SQL: Final = "SELECT device, name, memory_bytes FROM devices"
@@ -50,12 +51,12 @@ class Growth:
     """Memory in use at the end of each step, from step to step.
 
     Attributes:
-        device: Index.
+        device: Index; None for the host's memory.
         levels: int64[n], least bytes in use within each of n complete steps.
         starts: int64[n], starts of these steps.
     """
 
-    device: int
+    device: int | None
     levels: Times
     starts: Times
 
@@ -158,6 +159,16 @@ def growth(s: Signals) -> tuple[Growth, ...]:
 
 
 @signal()
+def host_growth(s: Signals) -> tuple[Growth, ...]:
+    """The same of the host's memory, in a recording of a program that uses no device."""
+    where = s(ran_on)
+    if where.where not in ("cpu", "unknown") or where.listed or s(levels):
+        raise MissingInputError("a device is used, or named: its memory is what runs out")
+    steps = _steps(s)
+    return tuple(_growth(one, steps) for one in memory_levels(s.trace) if one.device is None)
+
+
+@signal()
 def reserves(s: Signals) -> tuple[Reserve, ...]:
     """What the allocator holds in each complete step, and the most in use then, by device."""
     steps = _steps(s)
@@ -229,7 +240,6 @@ def _growth(levels: MemoryLevels, steps: dict[str, Any]) -> Growth:
         [levels.allocated[a:b].min() for a, b in zip(first[inside].tolist(), last[inside].tolist(), strict=True)],
         np.int64,
     )
-    assert levels.device is not None
     return Growth(levels.device, least, steps["ts"][inside])
 
 
