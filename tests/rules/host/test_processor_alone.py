@@ -12,7 +12,7 @@ from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Draft
 from stepscope.signals import Signals
-from stepscope.signals.host import own_operators
+from stepscope.signals.host import own_operators, whole_tables
 from stepscope.signals.host.own_operators import OwnOperators
 
 MS = 1_000_000
@@ -24,7 +24,7 @@ def _found(recorded: int = 100, running: int = 50, *, sure: bool = True, steps: 
     short, copied, double = (more.get(name, 0) * MS for name in ("short", "copied", "double"))
     told = OwnOperators(
         recorded * MS, steps, running * MS, more.get("own", 40) * MS, foremost, 7, short, np.array([2, 1]), sure,
-        copied, double,
+        copied, double, adding_ns=more.get("adding", 0) * MS,
     )  # fmt: skip
     given: dict[Any, Any] = {own_operators.own_operators: told}
     return drafts("HST019", given)
@@ -160,18 +160,18 @@ def test_what_holds_a_wait_for_other_ranks_is_no_operator_of_the_model(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("dur", "pause", "calling"),
+    ("dur", "pause", "told"),
     [(9, 1_600, True), (9, 2_500, False), (10, 1_600, False)],
     ids=["gaps", "pauses", "operators"],
 )
 def test_short_gaps_between_operators_are_python_that_calls_them(
-    tmp_path: Path, dur: int, pause: int, calling: bool
+    tmp_path: Path, dur: int, pause: int, told: bool
 ) -> None:
     """Operators every 20 µs, and a pause after each 200 of them."""
     texts = [op("aten::add", 20 * i + pause * (i // 200), dur=dur) for i in range(1_000)]
     texts += [op("aten::t", 0, dur=2), op("aten::add", 20_000 + 5 * pause, dur=1)]  # within another, and the end
     with opened(document(*texts), tmp_path) as trace:
-        assert bool(findings("HST019", trace)) == calling
+        assert bool(findings("HST019", trace)) == told
 
 
 def test_what_records_python_makes_the_gaps_longer(tmp_path: Path) -> None:
@@ -183,6 +183,60 @@ def test_what_records_python_makes_the_gaps_longer(tmp_path: Path) -> None:
         summaries.append(finding)
     assert len(summaries[1].summary) > len(summaries[0].summary)
     assert summaries[1].confidence < summaries[0].confidence
+
+
+@pytest.mark.parametrize(("adding", "advised"), [(12, True), (11, False)])
+def test_adding_rows_by_index_is_advised_on(adding: int, advised: bool) -> None:
+    """Of 40 ms of own time."""
+    (draft,), (other,) = _found(adding=adding), _found()
+    assert (draft.actions[1:] == other.actions) == advised
+    assert ("30 %" in figures(draft.summary)) == advised
+
+
+def test_what_adds_rows_by_index_is_counted(tmp_path: Path) -> None:
+    with opened(document(*_calls("aten::_index_put_impl_", "aten::index", "aten::scatter_add_")), tmp_path) as trace:
+        assert Signals.of(trace)(own_operators.own_operators).adding_ns == 2 * 1_990_000
+
+
+def _table(rows: int = 1_000, *, dense: str = "aten::embedding_dense_backward", tied: bool = False) -> list[str]:
+    """A lookup of 100 rows, its gradient, and an update of the whole table, of 12 ms."""
+
+    def shaped(name: str, at: int, dur: int, *shapes: object) -> str:
+        return op(name, at, dur=dur, args={"Input Dims": shapes, "Input type": ["float"] * len(shapes)})
+
+    return [
+        shaped("aten::embedding", 0, 1_000, [rows, 64], [10, 10]),
+        shaped("aten::addmm" if tied else "aten::relu", 1_000, 3_000, [64], [100, 64], [64, rows]),
+        shaped(dense, 4_000, 2_000, [10, 10, 64], [10, 10]),
+        shaped("aten::_foreach_add_", 6_000, 6_000, [[64, 8], [rows, 64]], []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (_table(), (1_000, 100, 8, 12)),
+        (_table(999), (0, 0, 0, 12)),
+        (_table(tied=True), (0, 0, 0, 12)),
+        (_table(dense="aten::_embedding_bag_sparse_backward"), (0, 0, 0, 12)),
+    ],
+    ids=["large", "small", "shared with the last layer", "sparse"],
+)
+def test_a_table_of_which_few_rows_are_looked_up_wants_sparse_gradients(
+    tmp_path: Path, texts: list[str], told: tuple[int, ...]
+) -> None:
+    with opened(document(*texts), tmp_path) as trace:
+        found = Signals.of(trace)(whole_tables.whole_table)
+        (finding,) = findings("HST019", trace)
+    assert (found.rows, found.used, found.own_ns // MS, found.of_ns // MS) == told
+    assert any("SparseAdam" in action.after for action in finding.actions) == bool(told[0])
+    assert ({"67 %", "1,000", "100"} <= set(figures(finding.summary))) == bool(told[0])
+
+
+def test_without_shapes_nothing_is_known_of_tables(tmp_path: Path) -> None:
+    with opened(document(*_calls("aten::embedding", "aten::mul", "aten::embedding_dense_backward")), tmp_path) as trace:
+        assert Signals.of(trace).maybe(whole_tables.whole_table) is None
+        assert len(findings("HST019", trace)) == 1
 
 
 def test_what_is_short_is_told(tmp_path: Path) -> None:

@@ -27,6 +27,19 @@ CONVERTED = Action(
     after="inputs = [torch.from_numpy(batch).float().permute(0, 3, 1, 2).contiguous() for batch in batches]\n"
     "for x in inputs:\n    y = model(x)",
 )
+ADDED = Action(
+    "Add up rows by multiplying with a sparse matrix that is made once: no row is copied, and none is added by itself",
+    before="out = torch.zeros_like(h).index_add(0, target, h[source])",
+    after="edges = torch.stack([target, source])  # once\n"
+    "adding = torch.sparse_coo_tensor(edges, weights, (n, n)).coalesce().to_sparse_csr()\nout = adding @ h",
+    needs=("pytorch",),
+)
+SPARSE = Action(
+    "Let gradients of the table hold the rows that were looked up, and let the optimizer update these alone",
+    before="table = nn.Embedding(rows, width)\noptimizer = Adam(model.parameters())",
+    after="table = nn.Embedding(rows, width, sparse=True)\noptimizer = SparseAdam(table.parameters())\n"
+    "others = Adam(other_parameters)  # moments of rows that are not looked up stay as they are",
+)
 SINGLE = Action(
     "Compute in float32 unless double precision is meant: NumPy's arrays are float64, and tensors made of them as well",
     before="x = torch.from_numpy(array)",

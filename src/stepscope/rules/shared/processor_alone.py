@@ -1,0 +1,125 @@
+"""What is said of operators in a recording of a program that no device is seen of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.language import listing, said
+from stepscope.model.amounts import duration, percent, plural
+from stepscope.rules.rule import Draft, Limits
+from stepscope.rules.shared.processor_remedies import (
+    ADDED,
+    CONVERTED,
+    DEVICES,
+    LARGER,
+    SHARED,
+    SINGLE,
+    SPARSE,
+    STACKS,
+    THREADS,
+)
+from stepscope.signals import Signals
+from stepscope.signals.host.own_operators import SHORT_NS, OwnOperators
+from stepscope.signals.host.whole_tables import whole_table
+from stepscope.signals.shared.program import program
+
+#: Of the operators' own time: what is said of that is said of most of it.
+_MOST = 0.5
+#: Of the same: what one remedy is for that takes so much of it.
+_MUCH = 0.3
+#: With so many threads in operators at a time, on average, they share the cores.
+_THREADS = 1.5
+
+
+def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[Draft]:
+    """Which operators take the time of a program that no device is seen of, or that calling them does."""
+    share = found.running_ns / found.recorded_ns
+    if found.recorded_ns < limits["min_ns"] or not found.foremost:
+        return
+    if share < limits["min_operators"]:
+        both = found.running_ns + found.between_ns
+        if found.between_ns >= found.running_ns and both >= limits["min_calling"] * found.recorded_ns:
+            yield _gaps(s, found, share, limits)
+        return
+    told = listing(
+        said("{name} {part}", name=name, part=percent(ns / max(found.own_ns, 1), 0)) for name, ns in found.foremost
+    )
+    doubt = (
+        ""
+        if found.sure
+        else said(" Whether the processor computes them, or waits for a device that is not recorded, is not told.")
+    )
+    own = max(found.own_ns, 1)
+    small = found.short_ns >= limits["min_short"] * found.own_ns
+    double, copied = (part / own >= _MOST for part in (found.double_ns, found.copied_ns))
+    adding, table = found.adding_ns / own, s.maybe(whole_table)
+    whole = table.own_ns / table.of_ns if table is not None else 0.0
+    length = duration(found.recorded_ns)
+    of = said("{length} of the steps", length=length) if found.steps else said("{length} recorded", length=length)
+    yield Draft(
+        title="Operators on the host take most of the time",
+        summary=said(
+            "Operators run for {share} of the {of}, and no device is seen. Of their own time most goes "
+            "to {told}, in {number}.{small}{double}{table}{adding}{doubt}",
+            share=percent(share), of=of, told=told, number=plural(found.number, "call"), doubt=doubt,
+            small=said(
+                " {part} of it is in calls of less than {short}: they take about as long whatever they compute.",
+                part=percent(found.short_ns / own, 0), short=duration(SHORT_NS),
+            ) if small else "",
+            double=said(
+                " {part} of it is in operators on numbers of double precision.", part=percent(found.double_ns / own, 0)
+            ) if double else "",
+            table=said(
+                " {part} of it is in operators on the whole of a table of {rows:,} rows, of which a call looks up "
+                "{used:,} at most.",
+                part=percent(whole, 0), rows=table.rows, used=table.used,
+            ) if table is not None and whole >= _MUCH else "",
+            adding=said(" {part} of it is in operators that add up rows by index.", part=percent(adding, 0))
+            if adding >= _MUCH else "",
+        ),
+        actions=(
+            *((SPARSE,) if whole >= _MUCH else ()),
+            *((ADDED,) if adding >= _MUCH else ()),
+            *((SINGLE,) if double else ()),
+            *((CONVERTED,) if copied else ()),
+            LARGER if small else SHARED if found.threads >= _THREADS else THREADS,
+            *DEVICES,
+            *(() if _lines(s) else (STACKS,)),
+        ),
+        taken_ns=found.running_ns // max(found.steps, 1),
+        confidence=0.7 if found.sure else 0.5,
+        events=found.events[:20],
+        rows=({"table": "operators", "where": {"name": found.foremost[0][0]}},),
+        numbers={"share": round(share, 4), **limits},
+        key="alone",
+    )  # fmt: skip
+
+
+def _gaps(s: Signals, found: OwnOperators, share: float, limits: Limits) -> Draft:
+    """Where Python needs longer to get from one operator to the next than these take."""
+    number = max(found.steps, 1)
+    length = duration(found.recorded_ns // number)
+    return Draft(
+        title="Calling operators takes longer than they do",
+        summary=said(
+            "Operators run for {share} of {of}, and for {between} of it the program is between two of them, in gaps of "
+            "less than a millisecond: {calls:,} calls follow each other.{traced}",
+            share=percent(share), between=percent(found.between_ns / found.recorded_ns), calls=found.calls // number,
+            of=said("each step of {length}", length=length)
+            if found.steps
+            else said("the {length} recorded", length=length),
+            traced=said(" Recording Python's functions makes the gaps longer than they are.") if found.traced else "",
+        ),
+        actions=(LARGER, *(() if _lines(s) else (STACKS,))),
+        taken_ns=(found.running_ns + found.between_ns) // number,
+        confidence=0.6 if found.traced else 0.7,
+        rows=({"table": "operators", "where": {"name": found.foremost[0][0]}},),
+        numbers={"share": round(share, 4), "between": round(found.between_ns / found.recorded_ns, 4), **limits},
+        key="calling",
+    )  # fmt: skip
+
+
+def _lines(s: Signals) -> bool:
+    """Whether the recording tells the lines of the program that call operators, and on what shapes."""
+    told = s.maybe(program)
+    return told is not None and {"with_stack", "record_shapes"} <= told.recorded
