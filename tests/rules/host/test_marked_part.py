@@ -140,6 +140,19 @@ def test_what_no_operator_does_is_named_with_what_fits_by_its_wording(
     assert finding.placed_as_ns == 50 * MS
 
 
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("torch/profiler/profiler.py(1150): step", 0),
+        ("lib/torch/autograd/profiler.py(918): __enter__", 0),
+        ("torch/profiler/profiler.py(9): stepping", 1),
+        ("train/profiler.py(1150): step", 1),
+    ],
+)
+def test_what_the_profiler_does_is_not_the_work_of_the_program(name: str, number: int) -> None:
+    assert len(told(between(("python", name, 11, 48)))) == number
+
+
 @pytest.mark.parametrize(("ms", "word"), [(26, "micro-batch"), (24, "prepare()")])
 def test_what_ranks_exchange_through_the_host_is_no_work_of_the_program(ms: int, word: str) -> None:
     facts = between(("python", "autograd/graph.py(966): _engine_run_backward", 11, 48))

@@ -12,11 +12,12 @@ model's; a download, a checkpoint or an environment between them is not, and no 
 The time of the ranges of the busiest thread (`marked_parts.marked_parts`), each without the ranges inside it, in
 complete steps, or in the whole recording without steps. The largest must come to `min_share` of that. There is no
 price: whether the host works in it or waits for a device is not recorded. Between operators, stretches of a millisecond
-and more count in which no thread is in one, waits for batches, compiling and ranges named as passes of the model taken
-off (`between_operators.between_operators`); they are named by the functions or ranges around them, and must come to
-`min_share` as well, and to `min_ns`. Where gloo's collectives take half of them, or functions of Python's that wait for
-another thread or process, or for a connection, that is said, and what shortens it. Operators of c10d and nodes of the
-autograd engine are no operators of the model there, since they hold waits for other ranks.
+and more count in which no thread is in one, waits for batches, compiling, the profiler's own functions and ranges named
+as passes of the model taken off (`between_operators.between_operators`); they are named by the functions or ranges
+around them, and must come to `min_share` as well, and to `min_ns`. Where gloo's collectives take half of them, or
+functions of Python's that wait for another thread or process, or for a connection, that is said, and what shortens it.
+Operators of c10d and nodes of the autograd engine are no operators of the model there, since they hold waits for other
+ranks.
 
 ## What to try
 Record the device and the calls of the operating system together with the ranges; then the part shows as work of the

@@ -16,6 +16,7 @@ from stepscope.model.intervals import Intervals
 from stepscope.signals.host.compiling import compiling_events
 from stepscope.signals.host.one_time import loading_intervals
 from stepscope.signals.host.own_work import Doing, asking, told
+from stepscope.signals.host.profiler_cost import own_calls
 from stepscope.signals.host.waits_for_others import Awaited, awaited
 from stepscope.signals.shared import host_collectives
 from stepscope.signals.shared.ran_on import ran_on, slow_reads
@@ -73,7 +74,8 @@ def _passes(s: Signals) -> Intervals:
 def between_operators(s: Signals) -> BetweenOperators:
     """Such stretches in complete steps, or in the whole recording.
 
-    Waits for batches, compiling and ranges named as passes of the model are no part of them. Where work was given to a
+    Waits for batches, compiling, the profiler's own functions and ranges named as passes of the model are no part of
+    them. Where work was given to a
     device that is not recorded, or reads wait as for one, they may be waits for it: nothing is known then.
     """
     ran = s(ran_on)
@@ -94,6 +96,7 @@ def between_operators(s: Signals) -> BetweenOperators:
         | loading_intervals(s)
         | _passes(s)
         | asking(s)
+        | own_calls(s, hosts.feeders[0])
     )
     found = window - taken
     long = found.ends - found.starts >= _LEAST_NS

@@ -8,6 +8,7 @@ call: in a generated function of thousands of lines this takes longer the furthe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans
+from stepscope.model.events.columns import Spans, named
+from stepscope.model.intervals import Intervals
 from stepscope.signals.host.host import dispatch_share, dispatching, late_share, median, operator_ns
 from stepscope.signals.shared.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
@@ -43,6 +45,13 @@ _LONG: Final = 400
 _GROWTH: Final = 3.0
 
 
+#: Functions of the profiler that the program calls: what they import, start, stop and write is not the program's work.
+_OWN: Final = re.compile(
+    r"(^|/)torch/(profiler/profiler|autograd/profiler)\.py\(\d+\): "
+    r"(__enter__|__exit__|start(_trace)?|stop(_trace)?|prepare_trace|step|_transit_action)$"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ProfilerCost:
     """Host time that the profiler adds to the threads that launch.
@@ -56,6 +65,13 @@ class ProfilerCost:
     cause: str = ""
     times: float = 1.0
     added_ns: int = 0
+
+
+def own_calls(s: Signals, track: int) -> Intervals:
+    """When a thread was in functions of the profiler itself, where Python's functions are recorded."""
+    spans = Spans(s.trace)
+    at = np.flatnonzero(spans.of("python") & (spans.track == track) & named(s.trace, _OWN.search))
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0))
 
 
 @signal()
