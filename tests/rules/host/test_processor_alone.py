@@ -198,6 +198,19 @@ def test_what_adds_rows_by_index_is_counted(tmp_path: Path) -> None:
         assert Signals.of(trace)(own_operators.own_operators).adding_ns == 2 * 1_990_000
 
 
+@pytest.mark.parametrize(
+    ("name", "counts"), [("SlowBackward", True), ("CompiledFunctionBackward", False), ("MulBackward0", False)]
+)
+def test_backward_passes_of_the_program_are_python(tmp_path: Path, name: str, counts: bool) -> None:
+    texts = [op(name, 0, dur=3_000), op("aten::mul", 3_000, dur=6_900)]
+    with opened(document(*texts, op("aten::mul", 9_950, dur=50)), tmp_path) as trace:
+        found = Signals.of(trace)(own_operators.own_operators)
+        (finding,) = findings("HST019", trace)
+    assert found.written_ns == 3 * MS * counts
+    assert ("model(row)" in finding.actions[0].before) == counts
+    assert figures(finding.summary).count("30 %") == 1 + counts
+
+
 def _table(rows: int = 1_000, *, dense: str = "aten::embedding_dense_backward", tied: bool = False) -> list[str]:
     """A lookup of 100 rows, its gradient, and an update of the whole table, of 12 ms."""
 

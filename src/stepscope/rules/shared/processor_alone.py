@@ -52,7 +52,7 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
     own = max(found.own_ns, 1)
     small = found.short_ns >= limits["min_short"] * found.own_ns
     double, copied = (part / own >= _MOST for part in (found.double_ns, found.copied_ns))
-    adding, table = found.adding_ns / own, s.maybe(whole_table)
+    adding, written, table = found.adding_ns / own, found.written_ns / own, s.maybe(whole_table)
     whole = table.own_ns / table.of_ns if table is not None else 0.0
     length = duration(found.recorded_ns)
     of = said("{length} of the steps", length=length) if found.steps else said("{length} recorded", length=length)
@@ -60,7 +60,7 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
         title="Operators on the host take most of the time",
         summary=said(
             "Operators run for {share} of the {of}, and no device is seen. Of their own time most goes "
-            "to {told}, in {number}.{small}{double}{table}{adding}{doubt}",
+            "to {told}, in {number}.{small}{double}{table}{adding}{written}{doubt}",
             share=percent(share), of=of, told=told, number=plural(found.number, "call"), doubt=doubt,
             small=said(
                 " {part} of it is in calls of less than {short}: they take about as long whatever they compute.",
@@ -76,13 +76,15 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
             ) if table is not None and whole >= _MUCH else "",
             adding=said(" {part} of it is in operators that add up rows by index.", part=percent(adding, 0))
             if adding >= _MUCH else "",
+            written=said(" {part} of it is in Python code of backward passes of its own.", part=percent(written, 0))
+            if written >= _MUCH else "",
         ),
         actions=(
             *((SPARSE,) if whole >= _MUCH else ()),
             *((ADDED,) if adding >= _MUCH else ()),
             *((SINGLE,) if double else ()),
             *((CONVERTED,) if copied else ()),
-            LARGER if small else SHARED if found.threads >= _THREADS else THREADS,
+            LARGER if small or written >= _MUCH else SHARED if found.threads >= _THREADS else THREADS,
             *DEVICES,
             *(() if _lines(s) else (STACKS,)),
         ),

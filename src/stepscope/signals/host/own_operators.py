@@ -31,6 +31,8 @@ _LEAST: Final = 0.005
 _COPIES: Final = re.compile(r"^aten::(copy_|_copy_from|clone|contiguous|_to_copy)$")
 #: What adds rows up where an index says, as gradients of indexing do.
 _ADDING: Final = re.compile(r"^aten::(index_add_?|scatter_add_?|scatter_reduce_?|_index_put_impl_|index_put_)$")
+#: Nodes of the autograd engine that run a `backward` in Python; what a compiler made runs in one, too.
+_WRITTEN: Final = re.compile(r"^(?!Compiled|DDP)[A-Za-z]\w*Backward$")
 _DOUBLE: Final = re.compile(r'"double"|complex<double>')
 #: A call that takes less does so whatever it computes: PyTorch needs some microseconds to call any operator.
 SHORT_NS: Final = 20_000
@@ -56,6 +58,7 @@ class OwnOperators:
         between_ns: Time in gaps between them that are shorter than `GAP_NS`, without waits for batches.
         calls: How many calls of operators there are that no other operator makes.
         adding_ns: Own time of those that add up rows by their index.
+        written_ns: Own time of backward passes that the program wrote in Python.
         traced: Whether Python's functions are recorded, which makes such gaps longer.
         sure: Whether it is known that the processor computes them; else a device might, which nothing shows.
     """
@@ -75,6 +78,7 @@ class OwnOperators:
     calls: int = 0
     traced: bool = False
     adding_ns: int = 0
+    written_ns: int = 0
 
     @property
     def threads(self) -> float:
@@ -120,6 +124,7 @@ def own_operators(s: Signals) -> OwnOperators:
         int(own[copied].sum()), _double(s.trace, ops[~copied], own[~copied]),
         _short(running, loading_intervals(s) | compiling), int(np.count_nonzero(outermost)),
         bool(spans.of("python").any()), int(own[named(s.trace, _ADDING.search)[ops]].sum()),
+        int(own[named(s.trace, _WRITTEN.search)[ops]].sum()),
     )  # fmt: skip
 
 
