@@ -24,7 +24,8 @@ def _found(recorded: int = 100, running: int = 50, *, sure: bool = True, steps: 
     short, copied, double = (more.get(name, 0) * MS for name in ("short", "copied", "double"))
     told = OwnOperators(
         recorded * MS, steps, running * MS, more.get("own", 40) * MS, foremost, 7, short, np.array([2, 1]), sure,
-        copied, double, adding_ns=more.get("adding", 0) * MS,
+        copied, double, adding_ns=more.get("adding", 0) * MS, quantized=bool(more.get("quantized")),
+        half=bool(more.get("half")),
     )  # fmt: skip
     given: dict[Any, Any] = {own_operators.own_operators: told}
     return drafts("HST019", given)
@@ -75,6 +76,15 @@ def test_threads_that_compute_side_by_side_share_the_cores(own: int, word: str) 
     assert word in draft.actions[0].after
 
 
+@pytest.mark.parametrize(("own", "kind", "compiled"), [(40, "", True), (40, "half", True), (40, "quantized", False),
+                                                      (80, "half", False), (80, "quantized", False)])  # fmt: skip
+def test_narrow_numbers_are_not_advised_where_they_are_used(own: int, kind: str, compiled: bool) -> None:
+    (draft,) = _found(own=own, **({kind: 1} if kind else {}))
+    assert ("bfloat16" in draft.actions[0].after) == (not kind)
+    assert ("torch.compile" in draft.actions[0].after) == compiled
+    assert "set_num_threads" in draft.actions[0].after
+
+
 def test_with_a_device_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("HST019", {})
@@ -122,6 +132,30 @@ def test_what_a_compiler_calls_is_no_operator_of_the_model(tmp_path: Path) -> No
         document(*compiling, op("aten::sort", 9_100, dur=100), op("aten::add", 9_900, dur=100)), tmp_path
     ) as trace:
         assert findings("HST019", trace) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "found"),
+    [
+        ("quantized::linear_dynamic", ["float"], (True, False)),
+        ("aten::_weight_int8pack_mm", ["c10::BFloat16"], (True, True)),
+        ("aten::mm", ["c10::BFloat16", "c10::BFloat16"], (False, True)),
+        ("aten::mm", ["c10::Half"], (False, True)),
+        ("aten::mm", ["float"], (False, False)),
+        ("quantized::make_quantized_cell_params", ["float"], (False, False)),
+    ],
+)
+def test_quantised_and_half_numbers_are_seen(
+    name: str, types: list[str], found: tuple[bool, bool], tmp_path: Path
+) -> None:
+    """Of 10 ms of operators' own time 5 ms are this one's."""
+    texts = [
+        op(name, 0, dur=5_000, args={"Input Dims": [[4, 4]] * len(types), "Input type": types}),
+        op("aten::sort", 5_000, dur=5_000),
+    ]
+    with opened(document(*texts), tmp_path) as trace:
+        told = Signals.of(trace)(own_operators.own_operators)
+    assert (told.quantized, told.half) == found
 
 
 def test_numbers_of_double_precision_are_tensors_and_what_copies_is_counted(tmp_path: Path) -> None:

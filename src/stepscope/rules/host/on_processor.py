@@ -30,7 +30,7 @@ they hold waits for other ranks.
 
 ## What to try
 Move the model and its inputs to the device. Where the processor is meant: use all of its cores, compile, and compute in
-bfloat16.
+bfloat16, unless most time goes to numbers of 16 bits or any to quantised ones already.
 
 ## Known limits
 A profiler that never sees the device, as on Apple's, leaves host operators alone; those are recognised by operators

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 
 from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, plural
+from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits
 from stepscope.rules.shared.processor_remedies import (
     ADDED,
+    COMPILED,
     CONVERTED,
+    CORES,
     DEVICES,
     LARGER,
     SHARED,
+    SHARES,
     SINGLE,
     SPARSE,
     STACKS,
@@ -84,7 +88,7 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
             *((ADDED,) if adding >= _MUCH else ()),
             *((SINGLE,) if double else ()),
             *((CONVERTED,) if copied else ()),
-            LARGER if small or written >= _MUCH else SHARED if found.threads >= _THREADS else THREADS,
+            LARGER if small or written >= _MUCH else _cores(found),
             *DEVICES,
             *(() if _lines(s) else (STACKS,)),
         ),
@@ -95,6 +99,14 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
         numbers={"share": round(share, 4), **limits},
         key="alone",
     )  # fmt: skip
+
+
+def _cores(found: OwnOperators) -> Action:
+    """How to compute on the processor: for all threads or each, and in narrower numbers unless that is done."""
+    shared = found.threads >= _THREADS
+    if found.quantized or found.half:
+        return SHARES if shared else CORES if found.quantized else COMPILED
+    return SHARED if shared else THREADS
 
 
 def _gaps(s: Signals, found: OwnOperators, share: float, limits: Limits) -> Draft:

@@ -21,6 +21,23 @@ SHARED = Action(
     'with torch.autocast("cpu", torch.bfloat16):\n    y = model(x)',
     page="host-cores",
 )
+#: The same of a program that computes with narrower numbers already; quantised layers are compiled by themselves.
+COMPILED = Action(
+    "If the processor is what you want: compile for it, and give it its cores",
+    before="y = model(x)",
+    after="torch.set_num_threads(physical_cores)\nmodel = torch.compile(model)\ny = model(x)",
+    page="host-cores",
+)
+CORES = Action(
+    "If the processor is what you want: give it its cores",
+    after="torch.set_num_threads(physical_cores)",
+    page="host-cores",
+)
+SHARES = Action(
+    "If the processor is what you want: give each of the threads that run models its share of the cores",
+    after="torch.set_num_threads(physical_cores // threads)",
+    page="host-cores",
+)
 CONVERTED = Action(
     "Convert tensors and lay them out once, before the loop or where batches are made, not in each step",
     before="for batch in batches:\n    y = model(torch.from_numpy(batch).float().permute(0, 3, 1, 2).contiguous())",

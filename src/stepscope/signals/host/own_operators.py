@@ -33,6 +33,11 @@ _COPIES: Final = re.compile(r"^aten::(copy_|_copy_from|clone|contiguous|_to_copy
 _ADDING: Final = re.compile(r"^aten::(index_add_?|scatter_add_?|scatter_reduce_?|_index_put_impl_|index_put_)$")
 #: Nodes of the autograd engine that run a `backward` in Python; what a compiler made runs in one, too.
 _WRITTEN: Final = re.compile(r"^(?!Compiled|DDP)[A-Za-z]\w*Backward$")
+#: What computes on 8 or 4 bits, and what takes tensors of 16: its numbers are narrow already.
+_QUANTIZED: Final = re.compile(
+    r"^(_?quantized|onednn)::q?(linear|conv|add|mul|matmul|batch)|_(int8|int4)pack_mm|^aten::_int_mm"
+)
+_HALF: Final = re.compile(r"c10::(BFloat16|Half)|bfloat16|float16")
 _DOUBLE: Final = re.compile(r'"double"|complex<double>')
 #: A call that takes less does so whatever it computes: PyTorch needs some microseconds to call any operator.
 SHORT_NS: Final = 20_000
@@ -59,6 +64,8 @@ class OwnOperators:
         calls: How many calls of operators there are that no other operator makes.
         adding_ns: Own time of those that add up rows by their index.
         written_ns: Own time of backward passes that the program wrote in Python.
+        quantized: Whether any computes on numbers of 8 or 4 bits.
+        half: Whether those that take tensors of 16 bits have half of the own time or more.
         traced: Whether Python's functions are recorded, which makes such gaps longer.
         sure: Whether it is known that the processor computes them; else a device might, which nothing shows.
     """
@@ -79,6 +86,8 @@ class OwnOperators:
     traced: bool = False
     adding_ns: int = 0
     written_ns: int = 0
+    quantized: bool = False
+    half: bool = False
 
     @property
     def threads(self) -> float:
@@ -125,6 +134,7 @@ def own_operators(s: Signals) -> OwnOperators:
         _short(running, loading_intervals(s) | compiling), int(np.count_nonzero(outermost)),
         bool(spans.of("python").any()), int(own[named(s.trace, _ADDING.search)[ops]].sum()),
         int(own[named(s.trace, _WRITTEN.search)[ops]].sum()),
+        bool(named(s.trace, _QUANTIZED.search)[ops].any()), bool(2 * _half(s.trace, ops, own) >= own.sum() > 0),
     )  # fmt: skip
 
 
@@ -140,6 +150,12 @@ def _double(trace: Trace, ops: NDArray[np.int64], own: NDArray[np.int64]) -> int
     texts, rows = trace.once(input_texts), inputs_at(trace, ops)
     double = [row for row, text in texts.items() if _DOUBLE.search(text["dtypes"]) and _takes_double(text)]
     return int(own[np.isin(rows, double)].sum())
+
+
+def _half(trace: Trace, ops: NDArray[np.int64], own: NDArray[np.int64]) -> int:
+    """Own time of the operators that take tensors of 16 bits."""
+    texts, rows = trace.once(input_texts), inputs_at(trace, ops)
+    return int(own[np.isin(rows, [row for row, text in texts.items() if _HALF.search(text["dtypes"])])].sum())
 
 
 def _takes_double(text: dict[str, str]) -> bool:
