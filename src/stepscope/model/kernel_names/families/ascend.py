@@ -35,7 +35,7 @@ _RULES: tuple[NameRule, ...] = (
     exact(
         "attention",
         r"Attention",
-        r"^(?:PagedAtt|MultiHeadAtt|Mla[A-Z]|NsaCompress|NsaSelected)",
+        r"^(?:PagedAtt|MultiHeadAtt|Mla[A-Z]|RingMLA|LightningIndexer|NsaCompress|NsaSelected)",
         r"^KvQuantSparse",
     ),
     exact("convolution", r"^(?:Depthwise|Quant|Extend|Deformable)?Conv(?:\dD|olution|Transpose|2d|3d)"),

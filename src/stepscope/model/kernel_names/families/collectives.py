@@ -47,7 +47,7 @@ FAMILY = Family(
             "collective",
             r"(?:cross_device|one_?shot|two_?shot|one_stage|two_stage|custom)_?(?:all_?)?_?reduce",
         ),
-        rule("collective", r"(?:^|[:_])(?:multimem|symm?_mem|lamport|userbuffers|quickreduce|quick_reduce)"),
+        rule("collective", r"(?:^|[:_])(?:multimem|symm?_mem|lamport|k?userbuffers|quickreduce|quick_reduce)"),
         rule(
             "collective",
             r"(?:trtllm_|mnnvl_)?all_?reduce_(?:fusion|fused|kernel|prototype)",

@@ -58,7 +58,7 @@ FAMILY = Family(
         ),
         rule(
             "elementwise",
-            r"subtensorop|op[1-5]dtensor|scalepackedtensor|op_generic_tensor|(?:^|::)(?:add|mul)tensor",
+            r"subtensorop|op[1-5]dtensor|scalepackedtensor|op_generic_tensor|(?:^|::)(?:add|mul|convert)tensor",
         ),
         rule(
             "elementwise",
@@ -73,7 +73,11 @@ FAMILY = Family(
             "convolution",
             r"kernel_\w*conv|devicegroupedconv|bwd_weight|bwd_data|grouped_conv|convolution(?:fwd|bwd)",
         ),
-        rule("convolution", r"(?:^|[:_])conv(?:olution|olve)?(?:[123]d)?(?:_|$|[a-z])|gen_conv|conv_\w*kernel"),
+        # Kernels that convert types are none: `convert_fp8_kernel`, XLA's `loop_convert_fusion`.
+        rule(
+            "convolution",
+            r"(?:^|[:_])conv(?!er[gst])(?:olution|olve)?(?:[123]d)?(?:_|$|[a-z])|gen_conv|conv_\w*kernel",
+        ),
         rule("reduction", r"softmax|pool(?:ing)?_"),
         exact("convolution", r"^(?:gridwise_)?convolution_", r"^Conv_?[A-Z_]"),
     ),

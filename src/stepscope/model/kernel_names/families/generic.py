@@ -35,7 +35,7 @@ FAMILY = Family(
             r"element_?wise|point_?wise"
             r"|(?:^|[_:])(?:add|sub|mul|div|relu|gelu|silu|exp|tanh|sigmoid|fill|cast|scale|mask)"
             r"(?:_|$|\d)|swi_?glu|rotary|dropout|quant|bias|activation|vector_?add|saxpy|axpy|bernoulli"
-            r"|random",
+            r"|random|(?:^|[_:])convert|^loop_\w*fusion",
         ),
     ),
 )
