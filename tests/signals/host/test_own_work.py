@@ -82,6 +82,24 @@ def test_functions_that_turn_input_into_batches_prepare() -> None:
     assert not doing(("python", "train.py(4): evaluate", 2, 90)).prepares
 
 
+@pytest.mark.parametrize(
+    ("name", "prepares"),
+    [
+        ("nvidia/dali/plugin/pytorch.py(230): __next__", True),
+        ("tf.data.Iterator.next", True),
+        ("get_batch", True),
+        ("batch-generator", True),
+        ("data_loading", True),
+        ("sampling rollout", False),
+        ("scheduler.py(1200): get_next_batch_to_run", False),
+        ("process_batch_result", False),
+    ],
+)
+def test_loops_of_other_frameworks_name_their_input_otherwise(name: str, prepares: bool) -> None:
+    category = "python" if "(" in name else "annotation"
+    assert doing((category, name, 2, 90)).prepares is prepares
+
+
 @pytest.mark.parametrize(("length", "prepares"), [(36, True), (34, False)])
 def test_a_range_of_input_tells_of_all_the_time_only_if_it_is_much_of_it(length: int, prepares: bool) -> None:
     assert doing(("annotation", "preprocess", 1, length)).prepares is prepares

@@ -44,12 +44,13 @@ _NAMELESS: Final = re.compile(r": <(\w+comp|genexpr|lambda)>$")
 #: A pause that the program makes, as recorded by PyTorch and JAX, and as called: who makes it is named before it.
 _RECORDED_SLEEP, _SLEEP = ("<built-in function sleep>", "$time sleep"), "time.sleep"
 #: Names of what turns input into batches: reading, decoding, transforming, tokenising. A server's runner calls the
-#: filling of its batch preprocessing, too.
+#: filling of its batch preprocessing, too, and its scheduler gets the next batch of requests.
 _INPUT: Final = re.compile(
     r"(?<!gpu_model_runner: )pre_?process|"
     r"image_process|video_process|feature_extract|processing_|tokeni[sz]|collate|transforms?[./:_]|"
     r"(read|load|decode|open|fetch)_?(image|video|audio|data|batch|sample|file|csv|parquet|frame|jpe?g|examples?)|"
-    r"dataset|augment|(^|/)PIL/|cv2|librosa|torchaudio|pyav",
+    r"(get|next|sample)_?batch(?!\w*_to_run)|batch[-_ ]generat|data_?(loading|iter)|tfrecord|tf\.data|"
+    r"(^|/)dali/|nvidia\.dali|dataset|augment|(^|/)PIL/|cv2|librosa|torchaudio|torchcodec|decord|pyav",
     re.IGNORECASE,
 )
 #: Names of what brings weights or files to the program: reading checkpoints, downloading.
