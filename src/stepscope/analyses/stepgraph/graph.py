@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -12,10 +13,13 @@ from stepscope.analyses.stepgraph.changing.effects import Effects
 from stepscope.analyses.stepgraph.changing.purposes import purposes
 from stepscope.analyses.stepgraph.changing.removed import removed_ns
 from stepscope.analyses.stepgraph.replay import Timing, replay
-from stepscope.analyses.stepgraph.windows import recorded_ns, total_ns
+from stepscope.analyses.stepgraph.windows import devices_ns, recorded_ns, total_ns
 from stepscope.model.events.change import Change
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
+
+#: Devices that are busy for this much of the time pace the steps, whatever the host does meanwhile.
+_BUSY: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,15 @@ class StepGraph:
         built: The graph and what it was made of.
         effects: Where events are found in it.
         base_ns: Sum of the counted steps in the unchanged replay.
+        apart: Whether most device work has no call that launched it, though the host is recorded, and the devices are
+            busy nearly all the time: waits of the host can't be distinguished from its own work, so that the devices
+            alone show what a change of theirs saves.
     """
 
     built: Built
     effects: Effects
     base_ns: int
+    apart: bool = False
 
     @classmethod
     def of(cls, trace: Trace) -> StepGraph:
@@ -74,6 +82,9 @@ class StepGraph:
         timing = self.effects.of(change)
         ends = replay(self.built.graph, timing)
         total = max(total_ns(self.built, ends, timing.took), apart_ns(self.effects, change, timing))
+        if self.apart:
+            unchanged, changed = (devices_ns(self.built, one) for one in (self.built.graph.nodes.end, ends))
+            total = min(total, self.base_ns - (unchanged - changed))
         if timing.arrivals.most == 1:
             # Nothing takes longer, and whatever can begin sooner may as well begin when it did.
             total = min(total, self.base_ns)
@@ -105,4 +116,14 @@ def _of(trace: Trace) -> StepGraph:
     found = purposes(trace, built.selection, built.activities)
     effects = Effects.on(built, read_spans(trace, built.selection), found)
     unchanged = replay(built.graph, effects.of(Change()))
-    return StepGraph(built, effects, total_ns(built, unchanged, effects.took))
+    base = total_ns(built, unchanged, effects.took)
+    return StepGraph(built, effects, base, _apart(built, base))
+
+
+def _apart(built: Built, base: int) -> bool:
+    work = built.activities
+    if built.threads.main < 0 or 2 * np.count_nonzero(work.launch >= 0) >= work.launch.size:
+        return False
+    counted = np.isin(work.step, built.selection.counted)
+    busy = Intervals.union_of(work.ts[counted], work.end[counted]).total
+    return busy >= _BUSY * base

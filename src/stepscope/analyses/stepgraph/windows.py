@@ -41,6 +41,12 @@ def windows(built: Built, ends: Times) -> tuple[Times, Times]:
     return starts, np.maximum(stops, starts)
 
 
+def devices_ns(built: Built, ends: Times) -> int:
+    """Sum of the counted steps as the devices alone show them, in ns."""
+    starts, stops = _windows_of_devices(built, _last_activity(built, ends))
+    return int((stops - starts)[built.selection.lead :].sum())
+
+
 def _windows_of_devices(built: Built, last: Times) -> tuple[Times, Times]:
     """Where no thread is recorded, a step ends as long after its last activity as it did, and so the next one starts.
 
