@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,24 @@ def shifted(diff: float, low: float, base: int = 1000, name: str = "step_time") 
 def test_a_gate(diff: float, low: float, failed: bool) -> None:
     [result] = judge([growth_limit("step_time>3%")], [shifted(diff, low)])
     assert result.failed is failed
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "base", "expected"),
+    [
+        (10, 90, 1000, "interval 1.0 % to 9.0 %"),
+        (-5_000, 5_000, 1000, "interval -100.0 % to 500.0 %"),
+        (-50_000, 50_000, 1000, "interval -100.0 % and more"),
+        (-500, math.inf, 1000, "interval -50.0 % and more"),
+        (990_000, 1_010_000, 1000, "interval 99,000.0 % to 101,000.0 %"),
+    ],
+)
+def test_intervals_that_say_nothing_are_open(low: float, high: float, base: int, expected: str) -> None:
+    diff = (low + high) / 2 if high < math.inf else 0
+    one = MetricShift("idle", "ns", base, round(base + diff), diff, low, high, "means")
+    [result] = judge([growth_limit("idle>3%")], [one])
+    assert expected in result.message
+    assert json.loads(json.dumps(one.to_json(), allow_nan=False))["high"] == (high if high < math.inf else None)
 
 
 def test_growth_from_nothing() -> None:

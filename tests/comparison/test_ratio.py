@@ -110,3 +110,20 @@ def test_noise_alone_is_inside_as_often_as_it_should(n: int, m: int) -> None:
         found = ratio_interval(*([round(one) for one in random.lognormal(14, 0.05, size)] for size in (n, m)), 0.95)
         outside += not found.low <= 1 <= found.high
     assert outside <= 34  # 20 expected; 3 standard deviations more are 33
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "most"),
+    [
+        ([100, 200], [100], None),  # Student's t of one degree of freedom is 64
+        ([100, 101], [100], 2.2),
+        ([100_000, 150_000], [1], None),
+        ([100_000, 120_000], [1], 0.3),  # far from the ratio, but it says that the new side is faster
+        ([1], [1000, 1010], 2000),
+    ],
+)
+def test_an_upper_end_that_says_nothing_is_open(base: list[int], new: list[int], most: float | None) -> None:
+    found = ratio_interval(base, new)
+    assert found.low < found.ratio
+    assert (found.most is None) is (found.high == math.inf) is (most is None)
+    assert found.most is None or found.ratio < found.most < (most or 0)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import pytest
+
+from stepscope.comparison.result import Comparison
+from stepscope.comparison.summary import SideFacts
+from stepscope.comparison.verdict import StepTimes
 from stepscope.jobs.late import late_words
 from stepscope.jobs.matching import matched_ranks
 from stepscope.jobs.side import ComparedJob, JobRank
 from stepscope.jobs.tables import job_tables
+from stepscope.reports.blocks import Grid
+from stepscope.reports.compared.rank_grids import rank_grids
 from stepscope.signals.communication.rank_times import RankTimes
 
 MS = 10**6
+FACTS = SideFacts("a", "kineto", 0, 2, (0,), "step", 1, "", "")
+TIMES = StepTimes(1, 1, 1, 1, 1, 1, None, "step", "same", "")
 
 
 def job(computes: Sequence[int], stages: int = 1, first: int = 0) -> ComparedJob:
@@ -67,3 +77,15 @@ def test_a_rank_that_the_others_wait_for_since_is_said() -> None:
 
 def test_a_job_without_typical_steps_has_no_tables() -> None:
     assert job_tables(ComparedJob(untimed=[0]), job([9, 9])) == {}
+
+
+def test_of_ranks_whose_steps_vary_a_lot_the_interval_is_open() -> None:
+    first, second = job([10, 10]), job([10, 10])
+    first.ranks[1] = replace(first.ranks[1], own=(MS, 999 * MS))
+    second.ranks[1] = replace(second.ranks[1], own=(MS, 899 * MS))
+    found = Comparison(FACTS, FACTS, (), TIMES, (), (), job_tables(first, second))
+    [row] = [row for row in found.table("job_ranks").records() if row["base_rank"] == 1]
+    assert (row["ratio"], row["high"], row["sure"]) == (pytest.approx(0.9), None, False)
+    assert 0 < row["low"] < 0.001
+    [ranks] = [block for block in rank_grids(found, 9) if isinstance(block, Grid) and block.table == "job_ranks"]
+    assert ["(0.00 and more)" in map(str, cells) for cells in ranks.rows] == [True, False]

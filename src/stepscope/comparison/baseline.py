@@ -49,7 +49,7 @@ class BaselineComparison:
             "comparable": [asdict(one) for one in self.comparable],
             "verdict": self.step_time.verdict,
             "step_time": self.step_time.to_json(),
-            "metrics": [asdict(one) for one in self.metrics],
+            "metrics": [one.to_json() for one in self.metrics],
         }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stepscope.comparison.metrics import MetricShift, metric_words
+from stepscope.comparison.metrics import MetricShift, growth_interval, metric_words
 from stepscope.language import listing, said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import UserError
@@ -128,10 +128,7 @@ def _judged(limit: GrowthLimit, one: MetricShift, whole: float | None = None) ->
     failed = grown and low > 0
     growth = percent(one.diff / base) if base else said("from nothing")
     if one.method != "exact" and base:
-        growth = said(
-            "{growth}, interval {low} to {high}", growth=growth, low=percent(one.low / base),
-            high=percent(one.high / base),
-        )  # fmt: skip
+        growth = said("{growth}, interval {ends}", growth=growth, ends=growth_interval(one, base))
     figures = said(
         "{name} {base} → {new} ({growth})", name=one.name, base=metric_words(one.base, one.unit),
         new=metric_words(one.new, one.unit), growth=growth,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from math import inf, isfinite
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, RatioInterval
+from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, OPEN, RatioInterval
 from stepscope.comparison.noise.shift import Method, shift
 from stepscope.comparison.series import BYTES
 from stepscope.comparison.steps.figures import StepFigure, StepsBeside
 from stepscope.comparison.summary import SideSummary
-from stepscope.model.amounts import quantity
+from stepscope.model.amounts import NONE, between, percent, quantity
 
 #: Figures about all steps that are metrics, too; of them throughput is better the higher it is.
 OF_STEPS: Final = ("mean_step", "p95_step", "throughput", "stalls")
@@ -31,7 +32,7 @@ class MetricShift:
         new: The same of the new side.
         diff: New minus base.
         low: Lower end of its interval.
-        high: Upper end.
+        high: Upper end; infinite where it is open.
         method: What the interval rests on, see `ShiftInterval`; a peak of memory is exact.
     """
 
@@ -44,12 +45,24 @@ class MetricShift:
     high: float
     method: Method | Literal["exact", "stalls"]
 
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; an open end is null."""
+        ends = {name: end if isfinite(end) else None for name, end in (("low", self.low), ("high", self.high))}
+        return {**asdict(self), **ends}
+
 
 def metric_words(value: float, unit: str) -> str:
     """A metric as it is read: `178 ms`, `180 images/s`."""
     if unit in ("ns", "bytes"):
         return quantity(value, unit)
     return f"{value:,.4g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}"
+
+
+def growth_interval(one: MetricShift, base: float) -> str:
+    """The interval of its growth as a share of the base, which is more than 0: nothing falls by more than all of it."""
+    low, high = max(one.low / base, -1.0), one.high / base
+    is_open = one.base + one.high > OPEN * max(one.base, one.new, base)
+    return between(percent(low), NONE if is_open else percent(high))
 
 
 def metric_shifts(
@@ -79,6 +92,8 @@ def metric_shifts(
 def _of_figure(one: StepFigure) -> MetricShift:
     first, second = one.base or 0.0, one.new or 0.0
     low, high = (second - first if end is None else end for end in (one.low, one.high))
+    if one.low is not None and one.high is None:
+        high = inf
     method: Any = one.method
     if one.unit == "ns":
         return MetricShift(one.name, "ns", round(first), round(second), round(second - first), low, high, method)

@@ -103,7 +103,7 @@ class Comparison(Shown):
             "step_time": self.step_time.to_json(),
             "cause": self.cause,
             "causes": [one.to_json() for one in self.causes],
-            "metrics": [asdict(one) for one in self.metrics],
+            "metrics": [one.to_json() for one in self.metrics],
             "parts": [
                 {
                     "name": row.key,

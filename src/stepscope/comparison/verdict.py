@@ -14,7 +14,7 @@ from stepscope.comparison.steps.slow import SlowShift, slow_shift
 from stepscope.comparison.steps.words import slow_words
 from stepscope.comparison.summary import SideSummary
 from stepscope.language import listing, pattern, said
-from stepscope.model.amounts import percent, plural
+from stepscope.model.amounts import between, percent, plural
 
 Verdict = Literal["faster", "slower", "same", "inconclusive"]
 #: Differences below this share of the step are no difference, whatever their certainty: two recordings of one program
@@ -79,7 +79,7 @@ class StepTimes:
             "base_ns": self.base_ns,
             "new_ns": self.new_ns,
             "low_ns": None if timed is None else round((timed.low - 1) * self.base_ns),
-            "high_ns": None if timed is None else round((timed.high - 1) * self.base_ns),
+            "high_ns": None if timed is None or timed.most is None else round((timed.most - 1) * self.base_ns),
             "diff_ns": self.new_ns - self.base_ns,
             "base_median_ns": self.base_median_ns,
             "new_median_ns": self.new_median_ns,
@@ -87,7 +87,7 @@ class StepTimes:
             "new_steps": self.new_steps,
             "ratio": None if one is None else one.ratio,
             "ratio_low": None if one is None else one.low,
-            "ratio_high": None if one is None else one.high,
+            "ratio_high": None if one is None else one.most,
             "confidence": None if one is None else one.confidence,
             "method": None if one is None else one.method,
             "unit": self.unit,
@@ -255,12 +255,10 @@ def _verdict(
         return "same", said("the step times of both sides are equal to the nanosecond")
     if interval.method == "rates":
         return _by_rates(interval, margin, lengths)
-    between = said(
-        "{confidence:.0%} interval {low} to {high}", confidence=interval.confidence, low=percent(interval.low - 1),
-        high=percent(interval.high - 1),
-    )  # fmt: skip
+    ends = between(percent(interval.low - 1), percent(interval.high - 1))
+    around = said("{confidence:.0%} interval {ends}", confidence=interval.confidence, ends=ends)
     found, share, text = _judged(interval, margin)
-    reason = said(text, share=percent(share, 0 if found == "same" else 1), between=between)
+    reason = said(text, share=percent(share, 0 if found == "same" else 1), between=around)
     return found, listing(filter(None, (reason, _few(interval, steps))), "; ")
 
 

@@ -45,6 +45,11 @@ def percent(fraction: float | None, decimals: int = 1) -> str:
     return f"{100 * fraction:,.{decimals}f} %"
 
 
+def between(low: str, high: str) -> str:
+    """An interval by its ends, as they are written; a dash for the upper one says that it is open."""
+    return said("{low} and more", low=low) if high == NONE else said("{low} to {high}", low=low, high=high)
+
+
 def plural(number: int, noun: str, many: str = "") -> str:
     """A number with its noun: `1 step`, `12,082 events`."""
     return Said("{count:,} " + noun, {"count": number}, "{count:,} " + (many or noun + "s"), number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, inf, isfinite, log, sqrt
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,8 @@ ASSUMED_SPREAD: Final = 0.1
 #: The same of all that a recording holds together, between two recordings of one program: a warm device is slower as a
 #: whole, which the steps of one recording do not tell.
 ASSUMED_DRIFT: Final = 0.01
+#: An upper end that is so many times the ratio, and more than 1, is none: the spread leaves open how much it may be.
+OPEN: Final = 10
 #: Measurements below which a spread is not taken from them alone, and degrees of freedom that are as good as any.
 _FEW: Final = 4
 _MANY: Final = 10**6
@@ -32,7 +34,7 @@ class RatioInterval:
     Attributes:
         ratio: Ratio of the means; of whole recordings the median of the ratios of repeated work.
         low: Lower end of the interval.
-        high: Upper end.
+        high: Upper end; infinite where it is open.
         confidence: Chance that the interval holds the true ratio.
         method: What the interval rests on, see `ShiftInterval`.
     """
@@ -48,6 +50,11 @@ class RatioInterval:
         """Whether the interval excludes 1."""
         return self.low > 1 or self.high < 1
 
+    @property
+    def most(self) -> float | None:
+        """The upper end; None where it is open."""
+        return self.high if isfinite(self.high) else None
+
 
 def ratio_interval(base: Sequence[int], new: Sequence[int], confidence: float = CONFIDENCE) -> RatioInterval:
     """The ratio of the means of two sets of times, of which each side has one that is positive.
@@ -61,7 +68,7 @@ def ratio_interval(base: Sequence[int], new: Sequence[int], confidence: float = 
     first, second = (np.asarray(times, np.float64) / mean for times, mean in zip((base, new), means, strict=True))
     half, method = half_width(first, second, confidence, ASSUMED_SPREAD)
     apart = log(means[1] / means[0])
-    return RatioInterval(exp(apart), exp(apart - half), exp(apart + half), confidence, method)
+    return RatioInterval(exp(apart), *_ends(apart, half), confidence, method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,9 @@ def ratio_of_measured(base: MeasuredSums, new: MeasuredSums, confidence: float =
     freedom = max(1, int(parts**2 / apart)) if apart else _MANY
     half = quantile((1 + confidence) / 2, freedom) * sqrt(parts)
     middle = log(new.total / new.count * base.count / base.total)
-    return RatioInterval(
-        exp(middle), exp(middle - half), exp(middle + half), confidence, "assumed" if assumed else "means"
-    )
+    return RatioInterval(exp(middle), *_ends(middle, half), confidence, "assumed" if assumed else "means")
+
+
+def _ends(middle: float, half: float) -> tuple[float, float]:
+    """Both ends of an interval of a logarithm, as ratios; the upper one open where it says nothing any more."""
+    return exp(middle - half), inf if half > max(log(OPEN), -middle) else exp(middle + half)

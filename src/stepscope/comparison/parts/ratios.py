@@ -19,11 +19,11 @@ def ratio_columns(base: str, new: str, spread: str) -> tuple[Column, ...]:
     return (
         Column("ratio", "float64", f"{new} / {base}; null where either is null or 0.", "", True),
         Column("low", "float64", f"Lower end of the interval of ratio, from the spread {spread}.", "", True),
-        Column("high", "float64", "Upper end.", "", True),
+        Column("high", "float64", "Upper end; null where it is open, or low is null.", "", True),
         flag("sure", "Whether the interval excludes 1; null where there is none.", nullable=True),
     )
 
 
 def ratio_values(found: RatioInterval | None) -> tuple[Any, ...]:
     """The values of these columns."""
-    return (None,) * 4 if found is None else (found.ratio, found.low, found.high, found.sure)
+    return (None,) * 4 if found is None else (found.ratio, found.low, found.most, found.sure)

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, ratio_interval
+from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, OPEN, ratio_interval
 from stepscope.comparison.noise.shift import half_width
 from stepscope.comparison.steps.recorded import RecordedStep
 from stepscope.comparison.steps.slow import SlowShift, SlowSteps
@@ -35,7 +35,7 @@ STEP_FIGURES: Final = TableSchema(
         Column("new", "float64", "The new side's.", "", True),
         Column("diff", "float64", "new - base.", "", True),
         Column("low", "float64", "Lower end of the interval of diff; null where there is none.", "", True),
-        Column("high", "float64", "Upper end.", "", True),
+        Column("high", "float64", "Upper end; null where it is open, or low is null.", "", True),
         text("base_steps", "Which steps of the base it is about.", nullable=True),
         text("new_steps", "The same of the new side.", nullable=True),
     ),
@@ -80,7 +80,7 @@ class StepFigure:
         base: The base's; None where it has no such steps.
         new: The new side's.
         low: Lower end of the interval of the difference; None where there is none.
-        high: Upper end.
+        high: Upper end; None where it is open, or there is no interval.
         method: What the interval rests on.
         steps: Which steps of either side it is about; empty where it is about all.
     """
@@ -206,16 +206,16 @@ def _with_interval(name: str, sides: Sequence[NDArray[np.float64]], confidence: 
     first, second = sides
     ratio = ratio_interval([*map(round, first.tolist())], [*map(round, second.tolist())], confidence)
     base = float(first.mean())
-    ends = ((ratio.low - 1) * base, (ratio.high - 1) * base)
-    return StepFigure(name, "ns", base, float(second.mean()), *ends, ratio.method)
+    high = None if ratio.most is None else (ratio.most - 1) * base
+    return StepFigure(name, "ns", base, float(second.mean()), (ratio.low - 1) * base, high, ratio.method)
 
 
 def _surely_slower(every: StepFigure, typical: StepFigure, slow: SlowShift) -> StepFigure:
     """The mean of all steps, of which a sure difference of stalls is a sure part."""
-    if not slow.sure or typical.low is None or typical.high is None or every.low is None or every.high is None:
+    if not slow.sure or typical.low is None or typical.high is None or every.low is None:
         return every
     low, high = typical.low + slow.diff_ns, typical.high + slow.diff_ns
-    if high - low > every.high - every.low:
+    if every.high is not None and high - low > every.high - every.low:
         return every
     return StepFigure(
         every.name, "ns", every.base, every.new, min(low, every.diff or 0.0), max(high, every.diff or 0.0), "stalls"
@@ -233,7 +233,12 @@ def _long(complete: Sequence[NDArray[np.float64]], slow: SlowShift, confidence: 
     half, _ = half_width(kept[0], kept[1], confidence, ASSUMED_SPREAD * max(at) / sqrt(2))
     half *= _OF_LONG
     low = max(at[1] - at[0] - half, -at[0])  # no step is shorter than nothing
-    return StepFigure("p95_step", "ns", at[0], at[1], low, at[1] - at[0] + half, "spread")
+    return StepFigure("p95_step", "ns", at[0], at[1], low, _closed(at[0], at[1], at[1] - at[0] + half), "spread")
+
+
+def _closed(base: float, new: float, high: float) -> float | None:
+    """The upper end of the interval of a difference; None, as of a ratio, where it says nothing any more."""
+    return None if base + high > OPEN * max(base, new) else high
 
 
 def _throughput(every: StepFigure, means: Sequence[float], items: ItemsBeside | None) -> StepFigure:
@@ -241,9 +246,9 @@ def _throughput(every: StepFigure, means: Sequence[float], items: ItemsBeside | 
     first, second, unit = items or ItemsBeside(1.0, 1.0, "steps")
     base, new = first * 1e9 / means[0], second * 1e9 / means[1]
     low = high = None
-    if every.low is not None and every.high is not None:
-        slowest, fastest = (max(means[0] + end, 1.0) for end in (every.high, every.low))
-        low, high = second * 1e9 / slowest - base, second * 1e9 / fastest - base
+    if every.low is not None:
+        low = -base if every.high is None else second * 1e9 / max(means[0] + every.high, 1.0) - base
+        high = _closed(base, new, second * 1e9 / max(means[0] + every.low, 1.0) - base)
     return StepFigure("throughput", f"{unit}/s", base, new, low, high, every.method)
 
 

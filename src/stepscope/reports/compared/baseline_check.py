@@ -8,11 +8,10 @@ from dataclasses import asdict
 
 from stepscope.comparison.baseline import BaselineComparison
 from stepscope.comparison.gates import GateResult
-from stepscope.comparison.metrics import metric_words
+from stepscope.comparison.metrics import growth_interval, metric_words
 from stepscope.language import said
 from stepscope.model.amounts import NONE, percent
 from stepscope.reports.blocks import Grid, Heading, Outline, Section
-from stepscope.reports.compared.cells import between
 from stepscope.reports.compared.outline import comparable_lines, recording_name, side_words, verdict_line
 
 
@@ -22,7 +21,7 @@ def outline(found: BaselineComparison) -> Outline:
         (
             one.name, metric_words(one.base, one.unit), metric_words(one.new, one.unit),
             percent(one.diff / one.base) if one.base else NONE,
-            between(percent(one.low / one.base), percent(one.high / one.base)) if one.base else NONE,
+            growth_interval(one, one.base) if one.base else NONE,
         )
         for one in found.metrics
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stepscope.language import said
-from stepscope.model.amounts import NONE, percent
+from stepscope.model.amounts import NONE, between, percent
 from stepscope.reports.blocks import Heading
 from stepscope.reports.units import Scale
 
@@ -21,9 +21,9 @@ def headed(text: str, one: Scale) -> str:
     return said("{heading} {unit}", heading=text, unit=one.label) if one.label else text
 
 
-def between(low: str, high: str) -> str:
-    """An interval by its ends."""
-    return said("{low} to {high}", low=low, high=high)
+def ratio_between(low: float, high: float | None) -> str:
+    """An interval of a ratio by its ends, the upper one None where it is open."""
+    return between(f"{low:.2f}", NONE if high is None else f"{high:.2f}")
 
 
 def certain_words(half: float | None, diff: int, one: Scale) -> str:

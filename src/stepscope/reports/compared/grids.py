@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any, Final
 
 from stepscope.comparison.result import Comparison
@@ -76,7 +77,9 @@ def parts_grid(comparison: Comparison) -> tuple[Block, ...]:
 def _step_certain(comparison: Comparison, one: Scale) -> str:
     """The same of the step."""
     found = next((each for each in comparison.metrics if each.name == "step_time"), None)
-    return NONE if found is None else certain_words((found.high - found.low) / 2, round(found.diff), one)
+    if found is None or not isfinite(found.high):
+        return NONE
+    return certain_words((found.high - found.low) / 2, round(found.diff), one)
 
 
 def phases_grid(comparison: Comparison, scale: Scale | None = None) -> tuple[Block, ...]:

@@ -12,11 +12,11 @@ from stepscope.reports.blocks import Block, Grid, Heading, Section
 from stepscope.reports.compared.cells import (
     beside_headings,
     beside_row,
-    between,
     calls_words,
     certain_heading,
     certain_words,
     headed,
+    ratio_between,
     ratio_words,
     row_half,
     signed,
@@ -80,7 +80,7 @@ def per_call_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
         rows = [
             (
                 visible(each["name"]), one.write(each["base_ns"]), one.write(each["new_ns"]), f"{each['ratio']:.2f}",
-                between(f"{each['low']:.2f}", f"{each['high']:.2f}"), each["shapes"] or NONE,
+                ratio_between(each["low"], each["high"]), each["shapes"] or NONE,
                 calls_words(each["base_calls"]), calls_words(each["new_calls"]),
             )
             for each in listed[:top]

@@ -10,7 +10,7 @@ from stepscope.comparison.result import Comparison
 from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.language import listing, pattern, recalled, said
-from stepscope.model.amounts import duration, percent, plural
+from stepscope.model.amounts import NONE, between, duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
 from stepscope.reports.compared.grids import (
     findings_grid,
@@ -180,10 +180,10 @@ def _figures(comparison: Comparison) -> tuple[Figure, ...]:
     if times.interval is None:
         return ()
     one = times.interval
-    ends = {"low": f"{one.low:.3f}", "high": f"{one.high:.3f}"}
-    bounds: str = said("{confidence:.0%} interval {low} to {high}", confidence=one.confidence, **ends)
+    ends = between(f"{one.low:.3f}", NONE if one.most is None else f"{one.most:.3f}")
+    bounds: str = said("{confidence:.0%} interval {ends}", confidence=one.confidence, ends=ends)
     if one.method == "rates":
-        bounds = listing((said("time for the same work"), said("{low} to {high}", **ends)), "; ")
+        bounds = listing((said("time for the same work"), ends), "; ")
     labels, steps = (said("Recording, base"), said("Recording, new")), ("", "")
     if times.unit != "window":
         labels = said("Step, base"), said("Step, new")

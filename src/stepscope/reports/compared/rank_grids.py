@@ -9,7 +9,7 @@ from stepscope.comparison.result import Comparison
 from stepscope.language import pattern, recalled, said
 from stepscope.model.amounts import NONE, percent
 from stepscope.reports.blocks import Block, Grid, Heading
-from stepscope.reports.compared.cells import between, headed, ratio_words, signed
+from stepscope.reports.compared.cells import headed, ratio_between, ratio_words, signed
 from stepscope.reports.text import visible
 from stepscope.reports.units import Scale, time_scale
 
@@ -60,7 +60,7 @@ def _headings(what: str, one: Scale) -> tuple[Heading, ...]:
 def _cells(name: str, row: Row, one: Scale) -> tuple[str, ...]:
     times = [NONE if row[f"{side}_own_ns"] is None else one.write(row[f"{side}_own_ns"]) for side in ("base", "new")]
     ratio = NONE if row["ratio"] is None else f"{row['ratio']:.2f}"
-    interval = NONE if row["low"] is None else between(f"{row['low']:.2f}", f"{row['high']:.2f}")
+    interval = NONE if row["low"] is None else ratio_between(row["low"], row["high"])
     if row["sure"] is False:
         interval = said("({interval})", interval=interval)
     diffs = []

@@ -11,9 +11,9 @@ from stepscope.comparison.steps.recorded import RecordedStep
 from stepscope.comparison.steps.words import part_words
 from stepscope.language import listing, said
 from stepscope.language.part_words import in_words
-from stepscope.model.amounts import NONE, duration, percent
+from stepscope.model.amounts import NONE, between, duration, percent
 from stepscope.reports.blocks import Block, Grid, Heading, Line
-from stepscope.reports.compared.cells import between, signed
+from stepscope.reports.compared.cells import signed
 
 _NAMES: Final = {
     "typical_step": said("typical step"),
@@ -53,8 +53,9 @@ def _row(one: StepFigure) -> tuple[str, ...]:
     if one.base and one.diff is not None:
         growth = signed(percent(one.diff / one.base))
         # What is only counted, as slow steps are, has no interval around it.
-        if one.low is not None and one.high is not None and one.low < one.high:
-            interval = between(signed(percent(one.low / one.base)), signed(percent(one.high / one.base)))
+        if one.low is not None and (one.high is None or one.low < one.high):
+            high = NONE if one.high is None else signed(percent(one.high / one.base))
+            interval = between(signed(percent(one.low / one.base)), high)
     return (_NAMES[one.name], *words, growth, interval, *one.steps)
 
 
