@@ -12,6 +12,7 @@ import pytest
 from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.comparison.causes.sentence import sentence
 from stepscope.comparison.comparable import RecordedDifference, _versions, differences, recorded_facts
+from stepscope.comparison.gates import growth_limit, judge
 from stepscope.comparison.model_shape import model_shape
 from stepscope.comparison.result import Comparison
 from stepscope.comparison.side import chosen_rank, side_of
@@ -19,6 +20,7 @@ from stepscope.comparison.summary import summary_of
 from stepscope.comparison.verdict import step_times
 from stepscope.ingest import Options, open_trace
 from stepscope.jobs.compare import compare_inputs
+from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.reports.blocks import Grid, Line
 from stepscope.reports.compared.outline import comparable_lines, outline, recording_name
@@ -187,6 +189,16 @@ def test_no_cause_of_idleness_is_sure_where_one_side_lacks_the_calls_that_have_i
         [told_of] if told_of else []
     )
     assert ("surely" in found.cause) is (told_of is None)
+    [cause] = [one for one in found.metrics if one.name == "idle.synchronisation"]
+    [idle] = [one for one in found.metrics if one.name == "idle"]
+    assert (cause.method == "untold", idle.method) == (bool(told_of), "identical")
+    assert all((one.to_json()["low"] is None) is bool(told_of) for one in (cause,))
+    if told_of:
+        for gate in ("idle.synchronisation>3%", "idle.data_wait>3%"):
+            with pytest.raises(UserError, match="one side lacks the calls of the runtime that idle"):
+                judge([growth_limit(gate)], found.metrics)
+    assert not judge([growth_limit("idle>3%")], found.metrics)[0].failed
+    assert told_of or judge([growth_limit("idle.synchronisation>3%")], found.metrics)[0].failed
 
 
 def test_versions_are_told_where_both_sides_have_them() -> None:

@@ -66,6 +66,8 @@ _EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
 WORK: Final = "kind of work"
 TRAINS: Final = "training"
 RUNS: Final = "running"
+#: What of a recording tells whether idle time can be put down to calls of the runtime.
+CALLS: Final = "recorded: calls of the runtime"
 #: What a device is called whose name is not recorded.
 UNNAMED: Final = said("unnamed device")
 _RECORDING: Final = said("recording it takes time on the host: idle and host times of that side are too long")
@@ -79,7 +81,7 @@ _UNITS: Final = {
     "window": said("no steps: the whole recording"), "none": said("no steps and no device activity"),
 }  # fmt: skip
 #: What is not said where one side does not tell it: what `timed` and `recorded` say is enough.
-_ONLY_KNOWN: Final = ("model shape", "steps", "versions", "recorded: calls of the runtime")
+_ONLY_KNOWN: Final = ("model shape", "steps", "versions", CALLS)
 #: Versions that recordings may hold, and their names.
 _VERSIONS: Final = {
     "cuda_runtime_version": "CUDA runtime", "cuda_driver_version": "CUDA driver", "hip_runtime_version": "HIP runtime",
@@ -129,7 +131,7 @@ def recorded_facts(side: ComparedSide) -> dict[str, str]:
         "recorded: call stacks": _yes(trace.scalar(_STACKS)),
         "recorded: memory": _yes(trace.scalar(_MEMORY)),
         "recorded: Python calls": _yes(trace.once(recorded_events).on_host(("python",))),
-        "recorded: calls of the runtime": UNKNOWN if (calls := tells_calls(side)) is None else _yes(calls),
+        CALLS: UNKNOWN if (calls := tells_calls(side)) is None else _yes(calls),
         "data type": _data_type(side),
         "devices": device_names(side) or said("none"),
         "ranks recorded": str(side.ranks),

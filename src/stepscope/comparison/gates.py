@@ -78,14 +78,18 @@ def judge(limits: Sequence[GrowthLimit], metrics: Sequence[MetricShift]) -> tupl
     """Whether each limit is kept: a metric fails if it grew by more, and the interval of its growth excludes 0.
 
     Raises:
-        UserError: The recordings do not tell a metric.
+        UserError: The recordings do not tell a metric, or one of them lacks what it is told by.
     """
     known = {one.name: one for one in metrics}
+    untold = any(one.method == "untold" for one in metrics)
     results = []
     for limit in limits:
         if limit.metric == "typical_step" and "step_time" in known:
             results.append(_judged(limit, replace(known["step_time"], name="typical_step"), known["step_time"].base))
             continue
+        if limit.metric.startswith("idle.") and untold:
+            message = said("one side lacks the calls of the runtime that {metric} is told by", metric=limit.metric)
+            raise UserError(message, hint="record both sides at one level of the profiler, or limit idle")
         if limit.metric not in known:
             # A cause of idleness that neither side has is 0 on both.
             if limit.metric.startswith("idle.") and "idle" in known:

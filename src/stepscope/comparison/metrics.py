@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf, isfinite
 from typing import Any, Final, Literal
 
 import numpy as np
 
+from stepscope.comparison.comparable import CALLS
+from stepscope.comparison.model_shape import UNKNOWN
 from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, OPEN, RatioInterval
 from stepscope.comparison.noise.shift import Method, shift
 from stepscope.comparison.series import BYTES
@@ -33,7 +35,8 @@ class MetricShift:
         diff: New minus base.
         low: Lower end of its interval.
         high: Upper end; infinite where it is open.
-        method: What the interval rests on, see `ShiftInterval`; a peak of memory is exact.
+        method: What the interval rests on, see `ShiftInterval`; a peak of memory is exact. `untold`: a side lacks the
+            calls that idle time is put down to, so that its causes do not compare; both ends are open.
     """
 
     name: str
@@ -43,7 +46,7 @@ class MetricShift:
     diff: float
     low: float
     high: float
-    method: Method | Literal["exact", "stalls"]
+    method: Method | Literal["exact", "stalls", "untold"]
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; an open end is null."""
@@ -78,6 +81,9 @@ def metric_shifts(
         steps: All recorded steps of both sides.
     """
     found: list[MetricShift] = []
+    # Baselines of earlier versions do not say whether they have the calls.
+    told = [side.recorded.get(CALLS, UNKNOWN) for side in (base, new)]
+    untold = told[0] != told[1] and UNKNOWN not in told
     for name in dict.fromkeys((*base.series, *new.series)):
         if name in BYTES:
             if name in base.series and name in new.series:
@@ -85,7 +91,10 @@ def metric_shifts(
                 apart = second - first
                 found.append(MetricShift(name, "bytes", first, second, apart, apart, apart, "exact"))
         elif ratio is not None:
-            found += _timed(name, base, new, ratio, confidence)
+            timed = _timed(name, base, new, ratio, confidence)
+            if untold and name.startswith("idle."):
+                timed = [replace(one, low=-inf, high=inf, method="untold") for one in timed]
+            found += timed
     return (*found, *(_of_figure(figure) for figure in steps.figures if figure.name in OF_STEPS))
 
 

@@ -21,7 +21,7 @@ def outline(found: BaselineComparison) -> Outline:
         (
             one.name, metric_words(one.base, one.unit), metric_words(one.new, one.unit),
             percent(one.diff / one.base) if one.base else NONE,
-            growth_interval(one, one.base) if one.base else NONE,
+            growth_interval(one, one.base) if one.base and one.method != "untold" else NONE,
         )
         for one in found.metrics
     )  # fmt: skip
