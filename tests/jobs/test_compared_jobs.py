@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from stepscope.comparison.result import Comparison
+from stepscope.comparison.side import Unit
 from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes
 from stepscope.jobs.late import late_words
@@ -15,6 +16,7 @@ from stepscope.jobs.matching import matched_ranks
 from stepscope.jobs.side import ComparedJob, JobRank
 from stepscope.jobs.tables import job_tables
 from stepscope.reports.blocks import Grid
+from stepscope.reports.compared.outline import outline
 from stepscope.reports.compared.rank_grids import rank_grids
 from stepscope.signals.communication.rank_times import RankTimes
 
@@ -77,6 +79,21 @@ def test_a_rank_that_the_others_wait_for_since_is_said() -> None:
 
 def test_a_job_without_typical_steps_has_no_tables() -> None:
     assert job_tables(ComparedJob(untimed=[0]), job([9, 9])) == {}
+
+
+@pytest.mark.parametrize(
+    ("unit", "aside", "groups"),
+    [
+        ("step", "a rank's step without waits for others; growth by part", "groups, exposed per step"),
+        ("window", "a rank's recording without waits for others; growth by part", "groups, exposed"),
+    ],
+)
+def test_ranks_without_steps_are_said_to_have_none(unit: Unit, aside: str, groups: str) -> None:
+    facts = replace(FACTS, unit=unit)
+    found = Comparison(facts, facts, (), TIMES, (), (), job_tables(job([10, 10]), job([10, 20])))
+    [ranks] = [section for section in outline(found).sections if section.title == "Ranks"]
+    assert ranks.aside == aside
+    assert [block.headings[0].text for block in ranks.blocks if isinstance(block, Grid)] == ["rank", "ranks", groups]
 
 
 def test_of_ranks_whose_steps_vary_a_lot_the_interval_is_open() -> None:

@@ -56,6 +56,9 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
     add_up = listing((per, said("the rows add up")), "; ")
     about_compute = listing((per, said("the rows of each table add up to compute")), "; ")
     hidden_or_not = listing((per, said("hidden behind compute or not")), "; ")
+    of_ranks = said("a rank's recording without waits for others; growth by part")
+    if comparison.of_steps:
+        of_ranks = said("a rank's step without waits for others; growth by part")
     # Level overall has one unit throughout.
     scale = step_scale(comparison) if "overall" in levels else None
     made = (
@@ -63,7 +66,7 @@ def outline(comparison: Comparison, top: int = 10, levels: Sequence[str] = ()) -
         Section("Verdict", (verdict_line(comparison.step_time), *_cause(comparison))),
         Section("How the steps went", steps_grid(comparison), "slow steps are no part of the typical one"),
         Section("What the difference is made of", parts_grid(comparison), add_up),
-        Section("Ranks", rank_grids(comparison, top), "a rank's step without waits for others; growth by part"),
+        Section("Ranks", rank_grids(comparison, top), of_ranks),
         Section("Findings", findings_grid(comparison, top), "prices: what the typical step would save"),
         Section("Memory", memory_grids(comparison, top), "peaks over devices"),
         Section("By phase", phases_grid(comparison, scale), add_up),

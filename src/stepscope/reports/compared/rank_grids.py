@@ -45,7 +45,7 @@ def rank_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
         ),
     ]  # fmt: skip
     if groups:
-        found.append(_groups(groups))
+        found.append(_groups(groups, comparison.of_steps))
     return tuple(found)
 
 
@@ -89,10 +89,11 @@ def _numbers(row: Row) -> str:
     return f"{NONE if base is None else base} → {NONE if new is None else new}"
 
 
-def _groups(groups: Sequence[Row]) -> Grid:
+def _groups(groups: Sequence[Row], per_step: bool) -> Grid:
+    what = said("groups, exposed per step") if per_step else said("groups, exposed")
     one = time_scale([row[name] for row in groups for name in ("base_most_ns", "new_most_ns")])
     headings = (
-        Heading(said("groups, exposed per step"), number=False), Heading(said("number")), Heading(said("new")),
+        Heading(what, number=False), Heading(said("number")), Heading(said("new")),
         Heading(headed(said("base"), one)), Heading(headed(said("new"), one)), Heading(said("ratio")),
         Heading(said("growth"), rank=2), Heading(said("most, base"), rank=1), Heading(said("most, new"), rank=1),
     )  # fmt: skip
