@@ -106,3 +106,12 @@ def test_of_ranks_whose_steps_vary_a_lot_the_interval_is_open() -> None:
     assert 0 < row["low"] < 0.001
     [ranks] = [block for block in rank_grids(found, 9) if isinstance(block, Grid) and block.table == "job_ranks"]
     assert ["(0.00 and more)" in map(str, cells) for cells in ranks.rows] == [True, False]
+
+
+def test_steps_without_time_of_their_own_count_in_the_ratio_of_ranks() -> None:
+    """As they do in the times beside it: 1 ms of two steps is half of 2 ms of two."""
+    first, second = job([10, 10]), job([10, 10])
+    first.ranks[1] = replace(first.ranks[1], own=(2 * MS, 2 * MS))
+    second.ranks[1] = replace(second.ranks[1], own=(0, 2 * MS))
+    [row] = [row for row in job_tables(first, second)["job_ranks"].records() if row["base_rank"] == 1]
+    assert (row["base_own_ns"], row["new_own_ns"], row["ratio"]) == (2 * MS, MS, pytest.approx(0.5))

@@ -118,7 +118,7 @@ def _values(base: JobRank | None, new: JobRank | None, confidence: float) -> tup
     """The values of `_OWN` and `_BOTH`."""
     found = None
     if base and new and any(base.own) and any(new.own):
-        found = ratio_interval([one for one in base.own if one], [one for one in new.own if one], confidence)
+        found = ratio_interval(base.own, new.own, confidence)
     own = (base and base.own_ns, new and new.own_ns)
     both = [getattr(one.times, name) if one else None for name in _PARTS for one in (base, new)]
     return (*own, *ratio_values(found), *both)
