@@ -138,6 +138,34 @@ def test_folders_whose_ranks_clash_are_runs() -> None:
         choose(recordings, run="bas")
 
 
+def test_recordings_of_other_hours_without_ranks_are_runs() -> None:
+    recordings = [found("before.json", None, 1), found("after.json", None, 2)]
+    assert choose(recordings).runs == ("after.json", "before.json")
+    assert [(p[0], p[4]) for p in places(recordings)] == [("before.json", False), ("after.json", True)]
+    assert [(p[0], p[4]) for p in places(recordings, run="before.json")] == [
+        ("before.json", True),
+        ("after.json", False),
+    ]
+    assert codes(recordings) == ["runs"]
+
+
+@pytest.mark.parametrize(
+    ("recordings", "runs"),
+    [
+        ([found("x.json", None, 1), found("y.json", None, 1, events=4)], ("",)),
+        ([found("x.json", None, 1), found("y.json", None)], ("",)),
+        ([found("rank0.json", None, 1), found("rank1.json", None, 2)], ("",)),
+        ([found("x.json", None, 1), found("memory.pickle", None, 2, timed=False)], ("",)),
+        ([found("r0.json", 0, 1), found("r1.json", 1, 1), found("other.json", None, 9)], (".", "other.json")),
+        ([found("a/x.json", None, 1), found("b/x.json", None, 2)], ("a/x.json", "b/x.json")),
+    ],
+)
+def test_ranks_of_one_job_are_recorded_at_the_same_time(
+    recordings: list[FoundRecordings], runs: tuple[str, ...]
+) -> None:
+    assert choose(recordings).runs == runs
+
+
 def test_runs_are_divided_no_deeper_than_needed() -> None:
     recordings = [found(f"{run}/rank{rank}/t.json", rank, 1) for run in ("a", "b") for rank in (0, 1)]
     assert choose(recordings).runs == ("a", "b")
