@@ -170,8 +170,9 @@ def clock(trace: PlantedTrace, size: float = 1.0) -> Truth:
     )
     added = sum(extra for start, _, extra in inserts if trace.inside(start))
     trace.insert(inserts)
-    # Two per cent of noise in each fiftieth of a step change the factor that is said.
-    said = tuple(f"all of it × {1 + factor + off / 100:.2f}" for off in range(-2, 3))
+    # Two per cent of noise in each fiftieth of a step change the factor that is said, of a plant taken away as well.
+    factors = (1 + factor, 1 / (1 + factor))
+    said = tuple(f"all of it × {one + off / 100:.2f}" for one in factors for off in range(-2, 3))
     return Truth(added, len(trace.steps), ("compute",), (said,))
 
 

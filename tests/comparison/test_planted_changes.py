@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from bench.comparing.device import clock, collectives, copies, split
 from bench.comparing.host import host_operator, loader, synchronisation
+from bench.comparing.judging import judged
 from bench.comparing.noise import versions
 from bench.comparing.trace import PlantedTrace, warped
-from bench.comparing.truth import NotThereError
+from bench.comparing.truth import NotThereError, Truth
 
+from stepscope.comparison.build import CompareOptions, compare_traces
 from stepscope.model.kernel_names import classify
+from stepscope.model.trace import Trace
+from support import Facts
 
 WAIT = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
@@ -135,3 +139,34 @@ def test_time_is_put_in_to_the_ns_into_moments_since_1970() -> None:
     moments = np.array([at - 1, at, at + 1, at + 10_050, at + 10_100], np.int64)
     later = (warp(moments) - moments).tolist()
     assert later == [0, 0, 3_000_000, 3_000_025, 3_000_050]
+
+
+@pytest.mark.parametrize(
+    ("stalls", "gone", "verdict", "right"),
+    [
+        ((3,), True, "inconclusive", True),
+        ((1, 4), True, "faster", True),
+        ((3,), False, "slower", True),
+        ((), True, "same", False),
+    ],
+    ids=["one is gone", "two are gone", "one is new", "none is seen"],
+)
+def test_a_single_stall_that_is_gone_proves_nothing(
+    stalls: tuple[int, ...], gone: bool, verdict: str, right: bool
+) -> None:
+    """It may come back, so that the verdict is inconclusive then; of several it is faster, and a new one is slower."""
+    slow, usual = (_stalled(some) for some in (stalls, ()))
+    found = compare_traces(*((slow, usual) if gone else (usual, slow)), CompareOptions(findings=False))
+    added = 1000 * max(1, len(stalls)) * (-1 if gone else 1)
+    assert judged(found, Truth(added, 8, ("idle",), ((),), slow=max(1, len(stalls)))).verdict is right
+    assert found.verdict == verdict
+
+
+def _stalled(stalls: tuple[int, ...]) -> Trace:
+    facts, at = Facts(), 0
+    for number in range(8):
+        length = 1000 + 3 * (number * 5 % 8) + (1000 if number in stalls else 0)
+        facts.step(number, at, length)
+        facts.kernel("sgemm", at + 10, 900, launch=(at + 2, 5))
+        at += length
+    return facts.trace(source=f"{stalls}")
