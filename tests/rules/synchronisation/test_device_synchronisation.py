@@ -27,6 +27,7 @@ def given(rate: float, platform: str = "cuda") -> dict[object, object]:
         sync.device_waits: rate,
         sync.calls: CALLS,
         sync.places: PLACES,
+        sync.needless: np.array([4]),
         job.recorded_steps: 2,
         job.platform: platform,
     }
@@ -36,7 +37,7 @@ def test_waits_for_the_whole_device_are_found_with_their_line() -> None:
     (draft,) = drafts("SYN001", given(3.0))
     assert figures(draft.summary) == ["3", "300 ns", "train.py(9)"]
     assert draft.change is not None
-    assert draft.change.unblocked.tolist() == [4]
+    assert draft.change.unblocked.tolist() == draft.change.host[0].events.tolist() == [4]
     assert draft.rows == ({"table": "synchronisations", "where": {"name": "cudaDeviceSynchronize", "operator": None}},)
 
 
@@ -70,3 +71,28 @@ def test_the_price_is_the_time_in_which_the_device_waits_for_the_host() -> None:
     (finding,) = findings("SYN001", facts.trace())
     assert finding.cost_ns is not None
     assert 150_000 < finding.cost_ns < 450_000
+
+
+def _in_idle_time(took: int) -> int | None:
+    """The price of a call between two kernels that takes so long although the device is idle."""
+    facts = Facts()
+    for number in range(3):
+        at = number * 4_000_000
+        facts.step(number, at, 4_000_000)
+        facts.kernel("gemm", at + 100_000, 500_000, launch=(at + 50_000, 10_000))
+        facts.host("sync", "cudaDeviceSynchronize", at + 700_000, took)
+        facts.kernel("add", at + 800_000 + took, 3_150_000 - took, launch=(at + 750_000 + took, 10_000))
+    (finding,) = findings("SYN001", facts.trace())
+    return finding.cost_ns
+
+
+def test_a_call_that_is_removed_takes_no_time_of_its_own() -> None:
+    cost = _in_idle_time(900_000)
+    assert cost is not None
+    assert 850_000 <= cost <= 1_000_000
+
+
+def test_a_long_wait_of_an_idle_device_is_for_work_that_nobody_recorded() -> None:
+    cost = _in_idle_time(1_000_000)
+    assert cost is not None
+    assert cost < 200_000

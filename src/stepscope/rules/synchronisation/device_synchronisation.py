@@ -11,7 +11,9 @@ lead, do.
 
 ## How it decides
 There must be at least `min_calls` of them per step (`synchronisation.device_waits`). The price is what the step would
-save on its dependency graph if these calls did not wait; it is small where the host is far ahead of the device anyway.
+save on its dependency graph without these calls, at most the device's idle time; it is small where the host is far
+ahead of the device anyway. Of a call that goes on for a millisecond or more while the device is idle only the wait for
+recorded work goes: what it waits for else is not in the recording (`synchronisation.needless`).
 
 ## What to try
 Remove what is left over from debugging and timing. Time with device events, which record the moment on the device and
@@ -28,14 +30,14 @@ from collections.abc import Iterator
 
 from stepscope.language import said
 from stepscope.model.amounts import duration
-from stepscope.model.events.change import Change
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_module, where
 from stepscope.signals import Signals
 from stepscope.signals.host.host import idle_ns
-from stepscope.signals.host.synchronisation import DEVICE, calls, device_waits, places
+from stepscope.signals.host.synchronisation import DEVICE, calls, device_waits, needless, places
 from stepscope.signals.shared.job import platform, recorded_steps
 
 
@@ -55,7 +57,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             often=often(rate), where=where(those), blocked=duration(blocked),
         ),
         actions=_actions(s(platform)),
-        change=Change(unblocked=found.events),
+        # A call that is removed takes no time of its own either.
+        change=Change(host=(Scaled(s(needless), 0.0),), unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.idle.host_work import unseen_work
 from stepscope.analyses.shared.host_waits import SOON_NS
 from stepscope.analyses.shared.needs import need_calls, need_device
 from stepscope.model import runtime_names
@@ -216,6 +217,14 @@ def scalar_reads(s: Signals) -> float:
 def device_waits(s: Signals) -> float:
     """Waits per step for the whole device."""
     return s(calls).of(DEVICE).events.size / s(recorded_steps)
+
+
+@signal()
+def needless(s: Signals) -> NDArray[np.int64]:
+    """Waits for the whole device that take nothing if they are removed: all but those for work that nobody recorded."""
+    found = s(calls).of(DEVICE)
+    seen: NDArray[np.bool_] = s.trace.once(unseen_work).within(found.ts, found.ts + found.dur) == 0
+    return found.where(seen).events
 
 
 @signal("per step")
