@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memory_support import driver_calls
-from rule_support import drafts, figures
+from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
@@ -37,9 +37,42 @@ def test_npus_have_their_own_variable() -> None:
     assert "PYTORCH_NPU_ALLOC_CONF" in draft.actions[0].after
 
 
-def test_what_is_only_taken_or_only_in_the_first_step_is_no_churn() -> None:
-    assert drafts("MEM002", given(driver_calls(4, "tt"))) == []
+def test_what_is_only_taken_at_the_start_or_only_in_the_first_step_is_no_churn() -> None:
+    assert drafts("MEM002", given(driver_calls(3, "tt"))) == []
+    assert drafts("MEM002", given(driver_calls(5, "tt", only=[0, 1, 2, 4]))) == []
     assert drafts("MEM002", given(driver_calls(4, only=[0]))) == []
+
+
+def test_what_every_step_takes_and_none_gives_back_is_found_and_priced() -> None:
+    (draft,) = drafts("MEM002", given(driver_calls(4, "tt", in_operator=(True, True))))
+    assert draft.title == "Device memory is taken from the driver in every step"
+    assert {"2", "200 µs", "5.0 %"} <= set(figures(draft.summary))
+    assert draft.change is not None
+    assert draft.change.host[0].events.tolist() == draft.change.unblocked.tolist() == list(range(8))
+    assert drafts("MEM002", given(driver_calls(4, "tt"), 0.0099)) == []
+
+
+def test_a_start_takes_less_memory_with_every_step() -> None:
+    calls = driver_calls(4, "t", in_operator=(True,))
+
+    def falling(last: int) -> DriverCalls:
+        return replace(calls, dur=np.array([900, 120, 80, last]))
+
+    assert drafts("MEM002", given(falling(39))) == []
+    assert len(drafts("MEM002", given(falling(40)))) == 1
+
+
+def test_the_price_of_memory_that_is_only_taken_is_what_the_device_waits_for_it() -> None:
+    facts = Facts()
+    for number in range(5):
+        at = number * 1_000_000
+        facts.step(number, at, 1_000_000)
+        facts.kernel("gemm", at + 100_000, 400_000, launch=(at + 50_000, 10_000))
+        facts.host("runtime", "cudaMalloc", at + 500_000, 250_000)
+        facts.kernel("add", at + 800_000, 190_000, launch=(at + 760_000, 10_000))
+    (finding,) = findings("MEM002", facts.trace())
+    assert finding.cost_ns is not None
+    assert 200_000 <= finding.cost_ns <= 260_000
 
 
 def test_less_than_half_of_the_steps_is_a_warm_up() -> None:

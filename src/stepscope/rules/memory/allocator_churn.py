@@ -1,7 +1,8 @@
 """The allocator frees and reallocates device memory in every step.
 
 ## What it finds
-Calls that take device memory from the driver and give it back, again and again in the middle of steps.
+Calls that take device memory from the driver and give it back, again and again in the middle of steps; and those that
+take it in every step and never give it back.
 
 ## Why it matters
 The caching allocator exists so that steps after the first need no such call. Each costs tens to hundreds of
@@ -10,24 +11,28 @@ microseconds of host time, and giving memory back waits until the device has fin
 ## How it decides
 In at least `min_recurrence` of the steps after the first (without steps: of tenths of the time in which the device is
 in use) there are such calls, memory is given back in at least `min_returns` of them, and their time reaches `min_share`
-of the step. Memory that is only taken is the start of any program, and so is a single return. The price is what the
-step would save if none of these calls were made and none waited for the device. In a memory snapshot, the trigger must
-be known: the allocator's garbage collection, at least `min_times`, with segments of sizes that had been given back
-taken again at least `min_again` times. A program that empties the cache, and an allocation that fails and is tried
-again, are told by rules of their own.
+of the step. A single return is that of any program. Memory that is only taken is the start of any program, too, unless
+every one of at least `min_steps` steps after the first takes some, and spends at least `min_even` of the mean time on
+that: in a start it becomes less. The price is what the step would save if none of these calls were made and none waited
+for the device. In a memory snapshot, the trigger must be known: the allocator's garbage collection, at least
+`min_times`, with segments of sizes that had been given back taken again at least `min_again` times. A program that
+empties the cache, and an allocation that fails and is tried again, are told by rules of their own.
 
 ## What to try
 If the memory is nearly full, lower the peak; if sizes vary from step to step, let segments grow
 (`expandable_segments:True`), or pad to a few sizes. A garbage collection threshold that is too low gives back what
-the next step needs.
+the next step needs. What takes memory in every step, and not through the framework's allocator, should take it once
+before the loop, or through that allocator.
 
 ## Known limits
-Libraries that allocate for themselves look the same.
+Libraries that allocate for themselves look the same. Whether memory that is only taken piles up is told by MEM006.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+import numpy as np
 
 from stepscope.language import said
 from stepscope.model.amounts import duration, percent
@@ -37,7 +42,8 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.memory.driver_memory import driver_calls, driver_calls_between, driver_share
+from stepscope.signals.host.host import idle_ns
+from stepscope.signals.memory.driver_memory import DriverCalls, driver_calls, driver_calls_between, driver_share
 from stepscope.signals.memory.memory import churn
 from stepscope.signals.shared.job import platform, step_ns
 from stepscope.signals.snapshots.allocator import cost_ns, flushes
@@ -58,6 +64,12 @@ _THRESHOLD = Action(
     "Raise the threshold, or leave it unset",
     before="export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.6",
     after="export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.9",
+    page="memory-fragmentation",
+)
+_ONCE = Action(
+    "Take the memory once before the loop, or through the framework's allocator, which keeps it",
+    before="cudaMalloc(&workspace, bytes);  // in every call",
+    after='workspace = torch.empty(bytes, dtype=torch.uint8, device="cuda")  # cached from the second call on',
     page="memory-fragmentation",
 )
 _LOWER = Action("Lower the peak, so that the cache can be kept: smaller micro-batches, recomputation, sharding",
@@ -91,6 +103,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 rows=({"table": "memory_churn", "where": {"step": None}},),
                 numbers={driver_share.name: share, "recurrence": calls.recurrence, "min_share": limits["min_share"]},
             )  # fmt: skip
+    elif calls is not None and _keeps_taking(calls, limits) and s(driver_share) >= limits["min_share"]:
+        yield _taken(s, calls, grow, limits)
     collected = [row for row in s.maybe(flushes) or () if row["cause"] == "garbage_collection"]
     if history is not None and history["taken_again"] >= limits["min_again"] and len(collected) >= limits["min_times"]:
         given = sum(row["segments"] for row in collected)
@@ -108,6 +122,37 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             numbers={"times": len(collected), "taken_again": history["taken_again"], **limits},
             key="snapshot",
         )  # fmt: skip
+
+
+def _keeps_taking(calls: DriverCalls, limits: Limits) -> bool:
+    """Whether all steps after the first take memory for about as long, and none gives any back."""
+    later = calls.steps[1:]
+    if calls.free.any() or later.size < limits["min_steps"]:
+        return False
+    per_step = np.bincount(np.searchsorted(later, calls.steady.step), calls.steady.dur, later.size)
+    return bool(per_step.min() > 0 and per_step.min() >= limits["min_even"] * per_step.mean())
+
+
+def _taken(s: Signals, calls: DriverCalls, grow: Action, limits: Limits) -> Draft:
+    """Memory that every step takes, and none gives back."""
+    found, later = calls.steady, calls.steps.size - 1
+    return Draft(
+        title="Device memory is taken from the driver in every step",
+        summary=said(
+            "{size:,.0f} calls per step take memory from the driver, and none gives any back; they take {per_step} "
+            "({share}) of it on the host.",
+            size=found.event.size / later, per_step=duration(int(found.dur.sum()) // later),
+            share=percent(s(driver_share)),
+        ),
+        actions=(_ONCE, grow),
+        change=Change(host=(Scaled(calls.event, 0.0),), unblocked=calls.event),
+        most_ns=s.maybe(idle_ns),
+        confidence=0.8,
+        events=found.event[:20],
+        rows=({"table": "memory_churn", "where": {"step": None}},),
+        numbers={driver_share.name: s(driver_share), **limits},
+        key="taken",
+    )  # fmt: skip
 
 
 def _without_steps(s: Signals, grow: Action, limits: Limits) -> Iterator[Draft]:
@@ -145,6 +190,8 @@ RULE = Rule(
         ),
         Threshold("min_recurrence", 0.5, "share", "Calls in less than half of the steps are those of a warm-up."),
         Threshold("min_returns", 2, "count", "Memory that is given back once need not be taken again."),
+        Threshold("min_steps", 3, "count", "As of memory that only grows (MEM006): three steps are no warm-up."),
+        Threshold("min_even", 0.5, "share", "What a start takes falls from step to step; what recurs stays the same."),
         Threshold("min_again", 10, "count", "A few segments taken again are those of an unusual step."),
         Threshold("min_times", 3, "count", "Once or twice is a program that goes from one phase to the next."),
     ),
