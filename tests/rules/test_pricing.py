@@ -41,6 +41,18 @@ def test_a_price_is_bounded_by_what_is_removed_and_by_what_the_rule_says(most: i
     assert found.removed_ns == 100_000
 
 
+def test_a_part_of_the_change_may_be_what_explains_others() -> None:
+    signals, kernel = two_ranks()
+    change = Change(device=(Scaled(np.array([kernel]), 0.5),))
+    draft = Draft("Title", "Summary.", (), change=change)
+    assert priced(RULE, draft, signals).explains_ns is None
+    assert priced(RULE, replace(draft, explaining=Change()), signals).explains_ns == 0
+    all_of_it = priced(RULE, replace(draft, explaining=change), signals)
+    assert all_of_it.cost_ns is not None
+    assert all_of_it.explains_ns is not None
+    assert all_of_it.explains_ns >= all_of_it.cost_ns
+
+
 def test_a_change_that_makes_the_step_longer_has_no_price() -> None:
     signals, kernel = two_ranks()
     change = Change(device=(Scaled(np.array([kernel]), 2.0),))

@@ -141,6 +141,14 @@ def test_a_cause_that_is_worth_little_explains_nothing() -> None:
     assert [f.code for f in found] == ["SYM", "CAUSE"]
 
 
+def test_of_a_cause_only_what_explains_counts() -> None:
+    symptom, cause = priced("SYM", 100_000, symptom_of=("CAUSE",)), priced("CAUSE", 90_000)
+    assert [f.code for f in ranked([symptom, replace(cause, explains_ns=59_999)], 0.01)] == ["SYM", "CAUSE"]
+    for explains in (60_000, 200_000):
+        assert [f.code for f in ranked([symptom, replace(cause, explains_ns=explains)], 0.01)] == ["CAUSE"]
+    assert len(ranked([symptom, replace(priced("CAUSE", 59_999), explains_ns=200_000)], 0.01)) == 2
+
+
 def test_causes_explain_a_symptom_together_if_one_of_them_is_foremost() -> None:
     symptom = priced("SYM", 150_000, symptom_of=("A", "B", "C"))
     (first, second) = ranked([priced("A", 50_000), priced("B", 40_000), symptom], 0.01)

@@ -47,6 +47,8 @@ class Priced:
         removed_ns: What the remedy takes away per step, whether the step is shorter by it or something else takes as
             long; None where no change of the graph expresses it.
         together: What its remedy saves with all other findings that it cures; None for all but the first of these.
+        explains_ns: What the step would save by the part of the change that other findings may be symptoms of; None
+            for all of it.
     """
 
     registered: Registered
@@ -58,6 +60,7 @@ class Priced:
     rest_ns: int | None = None
     removed_ns: int | None = None
     together: Together | None = None
+    explains_ns: int | None = None
 
 
 def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
@@ -67,13 +70,14 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
     the typical ones: the saving is computed as a share of these, and applied to the typical step. Where calls are not
     linked to what they launched, a draft's own price for that case takes its place.
     """
-    cost, length, removed = draft.cost_ns, signals.maybe(step_ns), None
+    cost, length, removed, explains = draft.cost_ns, signals.maybe(step_ns), None, None
     if draft.unlinked_ns is not None and signals.maybe(linked) is False:
         # Nor can the graph tell what remains of it once others are fixed.
         cost, draft = draft.unlinked_ns, replace(draft, change=None)
     if draft.change is not None:
         try:
-            prediction = StepGraph.of(signals.whole.trace).predict(draft.change)
+            graph = StepGraph.of(signals.whole.trace)
+            prediction = graph.predict(draft.change)
         except MissingInputError:
             pass
         else:
@@ -81,11 +85,15 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
             cost = min(max(prediction.saved_ns, 0), prediction.removed_ns)
             if length is not None and prediction.base_ns > 0:
                 cost, removed = (ns * length // prediction.base_ns for ns in (cost, prediction.removed_ns))
+            if draft.explaining is not None:
+                explains = max(graph.predict(draft.explaining).saved_ns, 0)
+                if length is not None and prediction.base_ns > 0:
+                    explains = explains * length // prediction.base_ns
     if cost is not None:
         limits = [limit for limit in (draft.most_ns, length) if limit is not None]
         cost = min(cost, *limits) if limits else cost
     look = command(registered, draft, signals)
-    return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length, look, None, removed)
+    return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length, look, None, removed, None, explains)
 
 
 def saved_by_all(found: Sequence[Priced], signals: Signals) -> int | None:

@@ -47,6 +47,7 @@ class Draft:
         summary: What was seen and why it matters, with figures.
         actions: What to do, the most promising first.
         change: What the remedy does to the step; it is priced on the step's dependency graph.
+        explaining: The part of the change that other findings may be symptoms of; null for all of it.
         cost_ns: The price per step, for rules whose remedy no change of the graph expresses; null for advice.
         most_ns: What is to be saved takes so much of a step, by what the summary says: the price is not higher. What
             would be gained besides, since other things could then be hidden, is theirs.
@@ -77,6 +78,7 @@ class Draft:
     summary: str
     actions: tuple[Action, ...]
     change: Change | None = None
+    explaining: Change | None = None
     cost_ns: int | None = None
     most_ns: int | None = None
     unlinked_ns: int | None = None

@@ -83,6 +83,11 @@ def possible_causes(one: Priced) -> tuple[str, ...]:
     return tuple(code for code in one.registered.rule.symptom_of if code not in one.draft.apart_from)
 
 
+def _explains_ns(one: Priced, finding: Finding) -> int:
+    """What of a finding's cost others may be symptoms of."""
+    return finding.weight_ns if one.explains_ns is None else min(finding.weight_ns, one.explains_ns)
+
+
 def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) -> int | None:
     """The most expensive finding that explains this one, if all such findings together cost enough to do so."""
     mine = findings[position]
@@ -94,7 +99,7 @@ def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) 
         other for other, cause in enumerate(findings)
         if cause.code in named and cause.shown and not _is_what_makes_late(cause, mine)
     ]  # fmt: skip
-    costs = [findings[other].weight_ns for other in causes]
+    costs = [_explains_ns(found[other], findings[other]) for other in causes]
     if not causes:
         return None
     first = causes[costs.index(max(costs))]

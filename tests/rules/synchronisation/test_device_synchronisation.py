@@ -38,6 +38,9 @@ def test_waits_for_the_whole_device_are_found_with_their_line() -> None:
     assert figures(draft.summary) == ["3", "300 ns", "train.py(9)"]
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == draft.change.host[0].events.tolist() == [4]
+    # What others may be symptoms of is the lead that the host loses by waiting.
+    assert draft.explaining is not None
+    assert (draft.explaining.unblocked.tolist(), draft.explaining.host) == ([4], ())
     assert draft.rows == ({"table": "synchronisations", "where": {"name": "cudaDeviceSynchronize", "operator": None}},)
 
 

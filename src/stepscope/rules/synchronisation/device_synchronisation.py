@@ -57,8 +57,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             often=often(rate), where=where(those), blocked=duration(blocked),
         ),
         actions=_actions(s(platform)),
-        # A call that is removed takes no time of its own either.
+        # A call that is removed takes no time of its own either; the host's lead is lost by waiting alone.
         change=Change(host=(Scaled(s(needless), 0.0),), unblocked=found.events),
+        explaining=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
