@@ -32,18 +32,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
 from stepscope.rules.finding import Action
+from stepscope.rules.memory.only_taken import keeps_taking, only_taken
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host.host import idle_ns
-from stepscope.signals.memory.driver_memory import DriverCalls, driver_calls, driver_calls_between, driver_share
+from stepscope.signals.memory.driver_memory import driver_calls, driver_calls_between, driver_share
 from stepscope.signals.memory.memory import churn
 from stepscope.signals.shared.job import platform, step_ns
 from stepscope.signals.snapshots.allocator import cost_ns, flushes
@@ -64,12 +62,6 @@ _THRESHOLD = Action(
     "Raise the threshold, or leave it unset",
     before="export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.6",
     after="export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.9",
-    page="memory-fragmentation",
-)
-_ONCE = Action(
-    "Take the memory once before the loop, or through the framework's allocator, which keeps it",
-    before="cudaMalloc(&workspace, bytes);  // in every call",
-    after='workspace = torch.empty(bytes, dtype=torch.uint8, device="cuda")  # cached from the second call on',
     page="memory-fragmentation",
 )
 _LOWER = Action("Lower the peak, so that the cache can be kept: smaller micro-batches, recomputation, sharding",
@@ -103,8 +95,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 rows=({"table": "memory_churn", "where": {"step": None}},),
                 numbers={driver_share.name: share, "recurrence": calls.recurrence, "min_share": limits["min_share"]},
             )  # fmt: skip
-    elif calls is not None and _keeps_taking(calls, limits) and s(driver_share) >= limits["min_share"]:
-        yield _taken(s, calls, grow, limits)
+    elif calls is not None and keeps_taking(calls, limits) and s(driver_share) >= limits["min_share"]:
+        yield only_taken(s, calls, grow, limits)
     collected = [row for row in s.maybe(flushes) or () if row["cause"] == "garbage_collection"]
     if history is not None and history["taken_again"] >= limits["min_again"] and len(collected) >= limits["min_times"]:
         given = sum(row["segments"] for row in collected)
@@ -122,37 +114,6 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             numbers={"times": len(collected), "taken_again": history["taken_again"], **limits},
             key="snapshot",
         )  # fmt: skip
-
-
-def _keeps_taking(calls: DriverCalls, limits: Limits) -> bool:
-    """Whether all steps after the first take memory for about as long, and none gives any back."""
-    later = calls.steps[1:]
-    if calls.free.any() or later.size < limits["min_steps"]:
-        return False
-    per_step = np.bincount(np.searchsorted(later, calls.steady.step), calls.steady.dur, later.size)
-    return bool(per_step.min() > 0 and per_step.min() >= limits["min_even"] * per_step.mean())
-
-
-def _taken(s: Signals, calls: DriverCalls, grow: Action, limits: Limits) -> Draft:
-    """Memory that every step takes, and none gives back."""
-    found, later = calls.steady, calls.steps.size - 1
-    return Draft(
-        title="Device memory is taken from the driver in every step",
-        summary=said(
-            "{size:,.0f} calls per step take memory from the driver, and none gives any back; they take {per_step} "
-            "({share}) of it on the host.",
-            size=found.event.size / later, per_step=duration(int(found.dur.sum()) // later),
-            share=percent(s(driver_share)),
-        ),
-        actions=(_ONCE, grow),
-        change=Change(host=(Scaled(calls.event, 0.0),), unblocked=calls.event),
-        most_ns=s.maybe(idle_ns),
-        confidence=0.8,
-        events=found.event[:20],
-        rows=({"table": "memory_churn", "where": {"step": None}},),
-        numbers={driver_share.name: s(driver_share), **limits},
-        key="taken",
-    )  # fmt: skip
 
 
 def _without_steps(s: Signals, grow: Action, limits: Limits) -> Iterator[Draft]:
