@@ -45,7 +45,7 @@ def test_what_is_only_taken_at_the_start_or_only_in_the_first_step_is_no_churn()
 
 def test_what_every_step_takes_and_none_gives_back_is_found_and_priced() -> None:
     (draft,) = drafts("MEM002", given(driver_calls(4, "tt", in_operator=(True, True))))
-    assert draft.title == "Device memory is taken from the driver in every step"
+    assert draft.key == "taken"
     assert {"2", "200 µs", "5.0 %"} <= set(figures(draft.summary))
     assert draft.change is not None
     assert draft.change.host[0].events.tolist() == draft.change.unblocked.tolist() == list(range(8))
