@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +24,8 @@ from stepscope.signals.shared.job import span_ns
 from stepscope.signals.shared.ran_on import own_times, ran_on
 from stepscope.signals.signal import Signals, signal
 
+#: Inputs of an operator, as recorded.
+_Text = dict[str, str]
 #: Operators that only hold others take next to nothing by themselves.
 _NAMED: Final = 3
 #: And no part of the time is told that is less than this of it.
@@ -130,11 +133,12 @@ def own_operators(s: Signals) -> OwnOperators:
         int(np.isin(name, order[totals[order] > _LEAST * own.sum()]).sum()), int(own[own < SHORT_NS].sum()),
         spans.id[first[np.argsort(-spans.dur[first], kind="stable")]].astype(np.int64),
         where.where == "cpu" and where.sure,
-        int(own[copied].sum()), _double(s.trace, ops[~copied], own[~copied]),
+        int(own[copied].sum()), _taking(s.trace, ops[~copied], own[~copied], _takes_double),
         _short(running, loading_intervals(s) | compiling), int(np.count_nonzero(outermost)),
         bool(spans.of("python").any()), int(own[named(s.trace, _ADDING.search)[ops]].sum()),
         int(own[named(s.trace, _WRITTEN.search)[ops]].sum()),
-        bool(named(s.trace, _QUANTIZED.search)[ops].any()), bool(2 * _half(s.trace, ops, own) >= own.sum() > 0),
+        bool(named(s.trace, _QUANTIZED.search)[ops].any()),
+        bool(2 * _taking(s.trace, ops, own, _takes_half) >= own.sum() > 0),
     )  # fmt: skip
 
 
@@ -145,20 +149,21 @@ def _short(running: Intervals, other: Intervals) -> int:
     return (Intervals(gaps.starts[short], gaps.ends[short]) - other).total
 
 
-def _double(trace: Trace, ops: NDArray[np.int64], own: NDArray[np.int64]) -> int:
-    """Own time of the operators that take tensors of double precision; a number in a formula is none."""
+def _taking(trace: Trace, ops: NDArray[np.int64], own: NDArray[np.int64], wanted: Callable[[_Text], bool]) -> int:
+    """Own time of the operators whose inputs, as texts, are wanted."""
     texts, rows = trace.once(input_texts), inputs_at(trace, ops)
-    double = [row for row, text in texts.items() if _DOUBLE.search(text["dtypes"]) and _takes_double(text)]
-    return int(own[np.isin(rows, double)].sum())
+    return int(own[np.isin(rows, [row for row, text in texts.items() if wanted(text)])].sum())
 
 
-def _half(trace: Trace, ops: NDArray[np.int64], own: NDArray[np.int64]) -> int:
-    """Own time of the operators that take tensors of 16 bits."""
-    texts, rows = trace.once(input_texts), inputs_at(trace, ops)
-    return int(own[np.isin(rows, [row for row, text in texts.items() if _HALF.search(text["dtypes"])])].sum())
+def _takes_half(text: _Text) -> bool:
+    """Whether there is a tensor of 16 bits."""
+    return bool(_HALF.search(text["dtypes"]))
 
 
-def _takes_double(text: dict[str, str]) -> bool:
+def _takes_double(text: _Text) -> bool:
+    """Whether there is a tensor of double precision; a number in a formula is none."""
+    if not _DOUBLE.search(text["dtypes"]):
+        return False
     try:
         types, shapes = json.loads(text["dtypes"]), json.loads(text["shapes"] or "[]")
     except ValueError:
