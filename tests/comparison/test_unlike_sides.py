@@ -21,6 +21,7 @@ from stepscope.comparison.verdict import step_times
 from stepscope.ingest import Options, open_trace
 from stepscope.jobs.compare import compare_inputs
 from stepscope.model.errors import UserError
+from stepscope.model.recording import TELLS_ROUNDING
 from stepscope.model.trace import Trace
 from stepscope.reports.blocks import Grid, Line
 from stepscope.reports.compared.outline import comparable_lines, outline, recording_name
@@ -131,13 +132,16 @@ def test_fp32_that_may_be_rounded_is_no_other_data_type(new: str, effect: str) -
     assert "data type" not in sentence(times, (), (), (found,))
 
 
-@pytest.mark.parametrize(("told", "expected"), [(True, "fp32"), (False, "fp32, rounding unknown")])
-def test_kernels_of_an_npu_say_whether_fp32_may_be_rounded(told: bool, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("told", "dtype", "expected"),
+    [({}, "fp32", "fp32"), ({TELLS_ROUNDING: False}, "fp32", "fp32, rounding unknown"),
+     ({TELLS_ROUNDING: False}, "bf16", "bf16")],
+)  # fmt: skip
+def test_whether_fp32_may_be_rounded_is_told_or_left_open(told: dict[str, bool], dtype: str, expected: str) -> None:
     facts = Facts()
     facts.step(0, 0, 1000)
-    args = {"HF32 Eligible": "NO"} if told else {}
-    facts.kernel("aclnnMatmul_MatMulV2", 20, 300, launch=(5, 5), dtype="fp32", args=args)
-    assert recorded_facts(side_of(facts.trace(reader="ascend"), 0))["data type"] == expected
+    facts.kernel("aclnnMatmul_MatMulV2", 20, 300, launch=(5, 5), dtype=dtype)
+    assert recorded_facts(side_of(facts.trace(attributes=told), 0))["data type"] == expected
 
 
 @pytest.mark.parametrize(("steps", "held"), [(True, True), (False, False)])

@@ -14,6 +14,7 @@ from stepscope.comparison.side import ComparedSide, tells_calls
 from stepscope.language import listing, pattern, recalled, said
 from stepscope.model.amounts import plural
 from stepscope.model.errors import MissingInputError
+from stepscope.model.recording import TELLS_ROUNDING
 
 Tone = Literal["info", "warning"]
 
@@ -101,11 +102,6 @@ _DEVICES: Final = "SELECT name, count(*) AS number FROM devices WHERE used GROUP
 _DTYPES: Final = """
 SELECT dtype FROM kernels WHERE op_class IN ('gemm', 'convolution', 'attention') AND dtype IS NOT NULL
 GROUP BY 1 ORDER BY sum(dur) DESC, 1 LIMIT 1
-"""
-#: Whether kernels of an NPU say if their operands in fp32 may be rounded; databases before CANN 8.5 do not.
-_ROUNDED: Final = """
-SELECT count(*) FROM (SELECT event FROM kernels WHERE op_class IN ('gemm', 'convolution', 'attention') LIMIT 1000)
-JOIN events ON id = event WHERE args LIKE '%HF32 Eligible%'
 """
 _MAY_BE_ROUNDED: Final = said("fp32, rounding unknown")
 _OPERATORS: Final = (
@@ -218,7 +214,7 @@ def _batch(side: ComparedSide) -> str:
 def _data_type(side: ComparedSide) -> str:
     """What most matrix work computes with."""
     found = next((row["dtype"] for row in side.trace.rows(_DTYPES)), UNKNOWN)
-    if found == "fp32" and side.recording.reader == "ascend" and not side.trace.scalar(_ROUNDED):
+    if found == "fp32" and side.recording.attributes.get(TELLS_ROUNDING) is False:
         return _MAY_BE_ROUNDED
     return str(found)
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 #: Attribute of recordings that tell where operators ran: `cpu`, or the name of what drives the device.
 RAN_ON: Final = "ran_on"
+#: The attribute that is False where the recording leaves open whether kernels round fp32 to a narrower type.
+TELLS_ROUNDING: Final = "tells_rounding"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,12 @@ from bench.damage.small_ascend import write_database, write_text
 
 from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.ingest import Options, open_trace
+from stepscope.model.recording import TELLS_ROUNDING
 from stepscope.model.trace import Trace
 from stepscope.reports.build import ReportOptions, build_report
 from stepscope.rules.diagnosis import Unasked
 from stepscope.rules.engine import diagnose
+from stepscope.simulate import SimJob, simulate
 from support import recorded_trace, shared
 
 
@@ -142,6 +144,14 @@ def test_counters_have_the_same_names_and_magnitudes(pair: tuple[Trace, Trace]) 
         "LLC 0 Read/Hit Rate Hit Rate(%)",
     ):
         assert text[name] == pytest.approx(database[name], rel=0.1), name
+
+
+@pytest.mark.parametrize(("format", "told"), [("ascend", True), ("ascend-db", False)])
+def test_it_is_said_where_rounding_of_fp32_is_left_open(format: str, told: bool, tmp_path: Path) -> None:
+    job = SimJob(layers=1, hidden=64, heads=2, sequence=64, batch=2, steps=3, device="ascend910b2")
+    simulate(job, tmp_path / "job", format)
+    with open_trace(tmp_path / "job", Options(cache=False)) as trace:
+        assert [one.attributes.get(TELLS_ROUNDING, True) for one in trace.recordings.values()] == [told]
 
 
 def _report(path: Path) -> tuple[dict[str, list[dict[str, Any]]], list[tuple[Any, ...]], tuple[Unasked, ...]]:

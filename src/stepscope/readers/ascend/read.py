@@ -7,7 +7,7 @@ from typing import Final
 
 from stepscope.language import said
 from stepscope.model.errors import UnusableInputError
-from stepscope.model.recording import Recording
+from stepscope.model.recording import TELLS_ROUNDING, Recording
 from stepscope.readers import content
 from stepscope.readers.ascend import files
 from stepscope.readers.ascend.gathered import RankMetadata, create
@@ -77,8 +77,20 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         rank=found.rank if result.rank is None else result.rank,
         world_size=world_size(found.metadata),
         host=found.host,
-        attributes={**found.attributes, **attributes(result.info, found.metadata), **framework(result), **named},
-    )
+        attributes={
+            **found.attributes,
+            **attributes(result.info, found.metadata),
+            **framework(result),
+            **named,
+            **_rounding(staging),
+        },
+    )  # fmt: skip
+
+
+def _rounding(staging: Staging) -> dict[str, bool]:
+    """What `TELLS_ROUNDING` says: databases before CANN 8.5 have no column for it, nor do traces alone."""
+    [told] = staging.one("SELECT count(hf32) FROM ascend_device")
+    return {} if told else {TELLS_ROUNDING: False}
 
 
 def _read_files(result: files.Result, staging: Staging, progress: Progress) -> RankMetadata:
