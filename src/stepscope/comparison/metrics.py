@@ -11,7 +11,7 @@ import numpy as np
 
 from stepscope.comparison.comparable import CALLS
 from stepscope.comparison.model_shape import UNKNOWN
-from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, OPEN, RatioInterval
+from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, RatioInterval, leaves_open
 from stepscope.comparison.noise.shift import Method, shift
 from stepscope.comparison.series import BYTES
 from stepscope.comparison.steps.figures import StepFigure, StepsBeside
@@ -64,7 +64,7 @@ def metric_words(value: float, unit: str) -> str:
 def growth_interval(one: MetricShift, base: float) -> str:
     """The interval of its growth as a share of the base, which is more than 0: nothing falls by more than all of it."""
     low, high = max(one.low / base, -1.0), one.high / base
-    is_open = one.base + one.high > OPEN * max(one.base, one.new, base)
+    is_open = leaves_open(one.base + one.high, one.base, one.new, base)
     return between(percent(low), NONE if is_open else percent(high))
 
 

@@ -21,7 +21,7 @@ ASSUMED_SPREAD: Final = 0.1
 #: whole, which the steps of one recording do not tell.
 ASSUMED_DRIFT: Final = 0.01
 #: An upper end that is so many times the ratio, and more than 1, is none: the spread leaves open how much it may be.
-OPEN: Final = 10
+_OPEN: Final = 10
 #: Measurements below which a spread is not taken from them alone, and degrees of freedom that are as good as any.
 _FEW: Final = 4
 _MANY: Final = 10**6
@@ -54,6 +54,11 @@ class RatioInterval:
     def most(self) -> float | None:
         """The upper end; None where it is open."""
         return self.high if isfinite(self.high) else None
+
+
+def leaves_open(most: float, *known: float) -> bool:
+    """Whether the upper end of what a figure may be is no bound any more, beside what it is on either side."""
+    return most > _OPEN * max(known)
 
 
 def ratio_interval(base: Sequence[int], new: Sequence[int], confidence: float = CONFIDENCE) -> RatioInterval:
@@ -109,4 +114,4 @@ def ratio_of_measured(base: MeasuredSums, new: MeasuredSums, confidence: float =
 
 def _ends(middle: float, half: float) -> tuple[float, float]:
     """Both ends of an interval of a logarithm, as ratios; the upper one open where it says nothing any more."""
-    return exp(middle - half), inf if half > max(log(OPEN), -middle) else exp(middle + half)
+    return exp(middle - half), inf if half > max(log(_OPEN), -middle) else exp(middle + half)

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, OPEN, ratio_interval
+from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, leaves_open, ratio_interval
 from stepscope.comparison.noise.shift import half_width
 from stepscope.comparison.steps.recorded import RecordedStep
 from stepscope.comparison.steps.slow import SlowShift, SlowSteps
@@ -238,7 +238,7 @@ def _long(complete: Sequence[NDArray[np.float64]], slow: SlowShift, confidence: 
 
 def _closed(base: float, new: float, high: float) -> float | None:
     """The upper end of the interval of a difference; None, as of a ratio, where it says nothing any more."""
-    return None if base + high > OPEN * max(base, new) else high
+    return None if leaves_open(base + high, base, new) else high
 
 
 def _throughput(every: StepFigure, means: Sequence[float], items: ItemsBeside | None) -> StepFigure:
