@@ -27,7 +27,7 @@ def given(rate: float, platform: str = "cuda") -> dict[object, object]:
         sync.device_waits: rate,
         sync.calls: CALLS,
         sync.places: PLACES,
-        sync.needless: np.array([4]),
+        sync.needless: CALLS,
         job.recorded_steps: 2,
         job.platform: platform,
     }

@@ -27,6 +27,7 @@ def given(waits: int, per_launch: float, blocking: float = 0.0, platform: str = 
     launching = sync.KernelLaunches(np.arange(100, 110), np.full(10, 30_000), long, long & (blocking > 0))
     return {
         sync.calls: calls,
+        sync.needless: calls.where(calls.events > 0),
         sync.per_launch: per_launch,
         sync.places: (),
         sync.launching: launching,
@@ -41,6 +42,10 @@ def test_a_wait_after_every_kernel_is_found() -> None:
     assert {"1.0", "40"} <= set(figures(draft.summary))
     assert draft.change is not None
     assert draft.change.unblocked.size == 40
+    assert draft.change.host[0].events.size == 39
+    # What others may be symptoms of is the lead that the host loses by waiting.
+    assert draft.explaining is not None
+    assert (draft.explaining.unblocked.size, draft.explaining.host) == (40, ())
 
 
 def test_launches_that_block_are_found() -> None:

@@ -58,7 +58,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ),
         actions=_actions(s(platform)),
         # A call that is removed takes no time of its own either; the host's lead is lost by waiting alone.
-        change=Change(host=(Scaled(s(needless), 0.0),), unblocked=found.events),
+        change=Change(host=(Scaled(s(needless).of(DEVICE).events, 0.0),), unblocked=found.events),
         explaining=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),

@@ -10,7 +10,8 @@ without the host: that keeps the order and lets the host run ahead.
 
 ## How it decides
 There must be at least `min_calls` of them per step (`synchronisation.stream_waits`). The price is what the step would
-save on its dependency graph if these calls did not wait, and at most what the device is idle.
+save on its dependency graph without these calls, and at most what the device is idle. Of a call that goes on for a
+millisecond or more while the device is idle only the wait for recorded work goes (`synchronisation.needless`).
 
 ## What to try
 Replace `stream.synchronize()` by `other.wait_stream(stream)`, and `event.synchronize()` by `stream.wait_event(event)`.
@@ -27,14 +28,14 @@ from collections.abc import Iterator
 
 from stepscope.language import said
 from stepscope.model.amounts import duration
-from stepscope.model.events.change import Change
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_module, where
 from stepscope.signals import Signals
 from stepscope.signals.host.host import idle_ns
-from stepscope.signals.host.synchronisation import EVENT, STREAM, calls, places, stream_waits
+from stepscope.signals.host.synchronisation import EVENT, STREAM, calls, needless, places, stream_waits
 from stepscope.signals.shared.job import platform, recorded_steps
 
 
@@ -68,7 +69,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 page="synchronisation",
             ),
         ),
-        change=Change(unblocked=found.events),
+        # A call that is removed takes no time of its own either; the host's lead is lost by waiting alone.
+        change=Change(host=(Scaled(s(needless).of(STREAM, EVENT).events, 0.0),), unblocked=found.events),
+        explaining=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),

@@ -11,7 +11,8 @@ step takes the sum of both instead of the longer one.
 ## How it decides
 Waits per launched kernel (`synchronisation.per_launch`), or the share of launches of longer kernels that return right
 after their kernel's end (`synchronisation.blocking_launches`), must reach `min_share`. The price is what the step would
-save on its dependency graph if these calls did not wait, and at most what the device is idle.
+save on its dependency graph if these calls did not wait, and those that the program asks for were gone
+(`synchronisation.needless`); it is at most what the device is idle.
 
 ## What to try
 Unset the variable that makes launches synchronous, which is meant for finding the kernel that fails:
@@ -39,7 +40,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_module, where
 from stepscope.signals import Signals
 from stepscope.signals.host.host import idle_ns
-from stepscope.signals.host.synchronisation import blocking_launches, calls, launching, per_launch, places
+from stepscope.signals.host.synchronisation import blocking_launches, calls, launching, needless, per_launch, places
 from stepscope.signals.shared.job import platform, recorded_steps
 from stepscope.signals.shared.step_columns import longest
 
@@ -68,7 +69,8 @@ def _waits(s: Signals, limits: Limits) -> Iterator[Draft]:
             dur=duration(int(found.dur.sum()) // steps),
         ),
         actions=_actions(s(platform)),
-        change=Change(unblocked=found.events),
+        change=Change(host=(Scaled(s(needless).events, 0.0),), unblocked=found.events),
+        explaining=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),

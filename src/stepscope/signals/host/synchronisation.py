@@ -220,11 +220,11 @@ def device_waits(s: Signals) -> float:
 
 
 @signal()
-def needless(s: Signals) -> NDArray[np.int64]:
-    """Waits for the whole device that take nothing if they are removed: all but those for work that nobody recorded."""
-    found = s(calls).of(DEVICE)
+def needless(s: Signals) -> Blocking:
+    """Waits that the program asks for and that take nothing if removed: all but those for work that nobody recorded."""
+    found = s(calls).of(DEVICE, STREAM, EVENT)
     seen: NDArray[np.bool_] = s.trace.once(unseen_work).within(found.ts, found.ts + found.dur) == 0
-    return found.where(seen).events
+    return found.where(seen)
 
 
 @signal("per step")
