@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from stepscope.language import said
 from stepscope.model.amounts import duration
-from stepscope.model.events.change import Change, Scaled
+from stepscope.model.events.change import Change, Scaled, Stretches
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -99,6 +99,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ),
         actions=(_BRANCHLESS, later) if sized else (later, _BRANCHLESS),
         change=Change(unblocked=found.events, host=(Scaled(gone.operators, 0.0),), device=(Scaled(gone.copies, 0.0),)),
+        # What the calls that wait take themselves is no dispatch that others could see.
+        explaining=Change(
+            unblocked=found.events, time=(Stretches(gone.besides.starts, gone.besides.ends, 0.0),)
+        ),
         most_ns=min(most, idle) if (idle := s.maybe(idle_ns)) is not None else most,
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),

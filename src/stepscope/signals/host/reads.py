@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.copies import DIRECTIONS, Copies
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.intervals import distinct
+from stepscope.model.intervals import Intervals, distinct
 from stepscope.signals.host.synchronisation import SCALAR, calls
 from stepscope.signals.host.waiting import ONE_NUMBER
 from stepscope.signals.shared.host_cost import outermost
@@ -26,11 +26,13 @@ class Reads:
         operators: int64[n], the outermost operators that do nothing but read numbers.
         copies: int64[m], the copies that they launch.
         total_ns: Time of both.
+        besides: When the thread with most of the operators is in one of them and in no call that waits.
     """
 
     operators: Ids
     copies: Ids
     total_ns: int
+    besides: Intervals = field(default_factory=Intervals.empty)
 
 
 @signal()
@@ -39,7 +41,8 @@ def number_reads(s: Signals) -> Reads:
     spans, work, copies = Spans(s.trace), DeviceWork.of(s.trace), Copies.of(s.trace)
     small = (copies.direction == DIRECTIONS.index("DtoH")) & (copies.bytes >= 0) & (copies.bytes <= ONE_NUMBER)
     numbers = copies.at[small]
-    around = spans.around[spans.rows(s(calls).of(SCALAR).events)]
+    waits = s(calls).of(SCALAR)
+    around = spans.around[spans.rows(waits.events)]
     around = distinct(around[around >= 0])
     around = around[spans.category[around] == CATEGORIES.index("op")]
     operators = outermost(s.trace, spans.id[around].astype(np.int64), work.event[numbers])
@@ -53,4 +56,9 @@ def number_reads(s: Signals) -> Reads:
         at = np.searchsorted(starts[its], work.called[numbers], side="right") - 1
         inside |= (work.thread[numbers] == thread) & (at >= 0) & (work.called[numbers] < ends[its][np.maximum(at, 0)])
     gone = numbers[inside & work.launched[numbers]]
-    return Reads(operators, work.event[gone], int((ends - starts).sum() + work.dur[gone].sum()))
+    total = int((ends - starts).sum() + work.dur[gone].sum())
+    if not rows.size:
+        return Reads(operators, work.event[gone], total)
+    mine = spans.track[rows] == np.bincount(spans.track[rows]).argmax()
+    reading = Intervals.union_of(starts[mine], ends[mine])
+    return Reads(operators, work.event[gone], total, reading - Intervals.union_of(waits.ts, waits.ts + waits.dur))
