@@ -48,6 +48,22 @@ def test_fsdp_by_itself_has_no_stages_unless_asked_for() -> None:
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
+        ({"tp": 3}, "tp 3 x pp 1 x dp 2 x cp 1 is 6 devices, not 8"),
+        ({"tp": 16}, "is 16 devices, not 8"),
+        ({"ep": 4}, "no experts"),
+        ({"dp": 8, "global_batch": 3}, "without a sequence"),
+        ({"micro_batch": 16, "global_batch": 8}, "a global batch of 8 is less than micro-batches of 16"),
+    ],
+)
+def test_where_no_layout_can_be_built_the_reason_is_said(choice: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        stepscope.plan(SMALL, devices=8, device="h100", **choice)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
         ({"tp": "x"}, "tp is 'x'"), ({"tp": 0}, "tp is 0"), ({"micro_batch": 1.5}, "micro batch is 1.5"),
         ({"seq": [1]}, "seq is"), ({"zero": 4}, "zero is 4"), ({"zero": "9"}, "ZeRO stage"),
         ({"compiled": "no"}, "give true or false"), ({"precision": 3}, "give a word"),

@@ -223,6 +223,16 @@ def check(layout: Layout, layers: int, heads: int, experts: int, devices: int) -
             ),
             hint=said("give at least {dp} to --global-batch, or use fewer replicas", dp=layout.dp),
         )
+    if layout.global_batch < layout.dp * layout.micro_batch:
+        raise UserError(
+            said(
+                "a global batch of {global_batch} is less than micro-batches of {micro_batch} for each of dp {dp}",
+                global_batch=layout.global_batch,
+                micro_batch=layout.micro_batch,
+                dp=layout.dp,
+            ),
+            hint="choose a larger global batch or smaller micro-batches",
+        )
     return uneven(layout, layers, heads)
 
 

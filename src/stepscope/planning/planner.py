@@ -31,10 +31,21 @@ def answer(asked: Request, top: int = 5) -> Planned:
         lacking = () if plan.memory.fits else remedies(asked, plan)
         return Planned(asked, (plan,), neighbours(asked, plan), 1, lacking, settings=settings(asked.shape, plan))
     found, considered, nearest = search(asked, top)
+    if not found and nearest is None:
+        _refuse(asked)
     if not found:
         return Planned(asked, (), (), considered, remedies(asked, nearest))
     plans = tuple(_explained(asked, plan) for plan in found)
     return Planned(asked, plans, neighbours(asked, plans[0]), considered, settings=settings(asked.shape, plans[0]))
+
+
+def _refuse(asked: Request) -> None:
+    """Say what keeps every layout from being built, if what is fixed does by itself.
+
+    Raises:
+        UserError: It does.
+    """
+    check(completed(asked), asked.shape.layers, asked.shape.heads, asked.shape.experts, asked.devices)
 
 
 def _explained(asked: Request, plan: JudgedPlan) -> JudgedPlan:

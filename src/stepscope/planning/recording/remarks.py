@@ -95,8 +95,9 @@ def remarks(found: Planned, job: RecordedJob, batch: RecordedBatch, ask: Mapping
 def _changed(same: Any, fixed: Mapping[str, Any], batch: RecordedBatch, ask: Mapping[str, Any]) -> Iterator[str]:
     """What one change of the recorded layout would bring, in the plan's terms."""
     if batch.micro_batch:
-        larger = {"micro_batch": 2 * batch.micro_batch}
-        yield from _tried(said("a micro-batch of {value}", value=2 * batch.micro_batch), same, {**fixed, **larger}, ask)
+        micro = 2 * batch.micro_batch
+        larger = {"micro_batch": micro, "global_batch": max(same.layout.global_batch, micro * same.layout.dp)}
+        yield from _tried(said("a micro-batch of {value}", value=micro), same, {**fixed, **larger}, ask)
     if batch.recomputes:
         yield from _tried(said("recomputing attention alone"), same, {**fixed, "recompute": "selective"}, ask)
         yield from _tried(said("no recomputation"), same, {**fixed, "recompute": "none"}, ask)
@@ -107,12 +108,12 @@ def _tried(what: str, same: Any, fixed: Mapping[str, Any], ask: Mapping[str, Any
         other = plan(**ask, **fixed).plans[0]
     except UserError:
         return
-    if other.memory.fits:
-        yield said(
-            "{what} instead: {step_ns} per step, {step_ns2:.2f} times that",
-            what=what,
-            step_ns=duration(other.step_ns),
-            step_ns2=other.step_ns / same.step_ns,
-        )
-    else:
+    per_token = other.tokens != same.tokens
+    times = other.step_ns / same.step_ns * (same.tokens / other.tokens)
+    words = {"what": what, "step": duration(other.step_ns), "times": times}
+    if not other.memory.fits:
         yield said("{what} instead does not fit into the device's memory", what=what)
+    elif per_token:
+        yield said("{what} instead: {step} per step, {times:.2f} times that per token", **words)
+    else:
+        yield said("{what} instead: {step} per step, {times:.2f} times that", **words)
