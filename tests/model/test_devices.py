@@ -140,6 +140,7 @@ def test_element_types(recorded: str | None, name: str | None, size: int | None)
     [
         ("NVIDIA GB10", 273e9, 118.8e12),
         ("NVIDIA RTX A5000", 768e9, 111.1e12),
+        ("NVIDIA RTX A6000", 768e9, 154.8e12),
         ("NVIDIA GeForce RTX 3060", 360e9, 25.5e12),
         ("NVIDIA GeForce RTX 3060 Laptop GPU", 336e9, 26.2e12),
         ("NVIDIA RTX 500 Ada Generation Laptop GPU", 128e9, 36.8e12),

@@ -22,6 +22,8 @@ from stepscope.planning.machine.spelling import platform
         ("ascend910b", "Ascend 910B2", 64, 353.9), ("910b", "Ascend 910B2", 64, 353.9),
         ("Ascend910B3", "Ascend 910B3", 64, 294.9), ("910c", "Ascend 910C (one die)", 64, 376),
         ("a3", "Ascend 910C (one die)", 64, 376), ("TPU v4", "TPU v4", 32, 275), ("h800", "H800-SXM5-80GB", 80, 989.4),
+        ("4090", "RTX 4090", 24, 165.2), ("rtx3090", "RTX 3090", 24, 71), ("a6000", "RTX A6000", 48, 154.8),
+        ("6000 ada", "RTX 6000 Ada", 48, 364.2), ("4090 laptop", "RTX 4090 Laptop", 16, 66),
     ],
 )  # fmt: skip
 def test_spellings(written: str, name: str, gib: int, tflops: float) -> None:
@@ -34,6 +36,10 @@ def test_less_power_is_less_speed() -> None:
     full, capped = platform("H100-80GB 700 W"), platform("H100-80GB 500 W")
     assert 0.75 < capped.share("bf16") / full.share("bf16") < 0.95
     assert capped.peak("bf16") == full.peak("bf16")
+
+
+def test_cards_for_games_come_near_their_halved_peak() -> None:
+    assert platform("4090").share("bf16") > platform("rtx 6000 ada").share("bf16") == platform("a6000").share("bf16")
 
 
 def test_a_stated_network_counts() -> None:

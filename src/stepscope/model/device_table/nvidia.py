@@ -254,6 +254,13 @@ _WORKSTATION: tuple[Device, ...] = (
         (_SM_1536, 112, "NVIDIA Ampere GA102 GPU Architecture whitepaper, 2021"),
     ),
     _gpu(
+        "RTX A6000",
+        r"RTX A6000(?! ?(?:Laptop|Max|\d))",
+        (48, 768, 84),
+        (tera(fp32=38.7, fp16=38.7), tera(tf32=77.4, fp16=154.8, bf16=154.8, int8=309.7)),
+        (_SM_1536, 112, f"NVIDIA RTX A6000 datasheet, 2021; {_GA102}"),
+    ),
+    _gpu(
         "RTX A5000",
         r"RTX A5000(?! ?(?:Laptop|Max|\d))",
         (24, 768, 64),

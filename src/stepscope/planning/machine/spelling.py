@@ -110,7 +110,9 @@ def _device(plain: str, text: str) -> Device:
     for pattern, name in _SPELLED:
         if re.search(rf"{pattern}(?!\d)", plain) and not re.search(r"[hab]\d{4,}", plain):
             return by_name[name]
-    found = match(text) or match(text.upper())
+    # Cards are called by their number alone, too: 4090, rtx4090, a6000.
+    short = re.sub(r"^(?:nvidia |geforce )*(?:rtx)? ?", "RTX ", plain)
+    found = match(text) or match(text.upper()) or match(short.upper()) or match(short.title().replace("Rtx", "RTX"))
     if found is None:
         names = [device.name for device in DEVICES]
         raise UserError(

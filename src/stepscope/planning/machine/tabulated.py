@@ -6,6 +6,10 @@ S. Bekman, Machine Learning Engineering (github.com/stas00/ml-engineering, compu
 429 of 432. Long runs at the power limit reach less than the best shape does in a short one; the figures here are 0.93
 of it (0.88 where power limits most: Hopper and later). Devices without a measurement take their kin's.
 
+GeForce cards, whose peaks with sums in fp32 are half of what their cores could do, come near these: 160 of 165 TFLOP/s
+on an RTX 4090, 235 of 209 on an RTX 5090, which clocks higher than stated (bf16, 8192 x 8192 by torch;
+zzc0721/torch-performance-test-data, issues 78 and 96); the lower share is taken for all of them.
+
 Fused attention: FlashAttention-2 (arXiv 2307.08691) reaches up to 230 TFLOP/s forward and 196 backward on an A100, and
 about 390 and 330 on an H100; FlashAttention-3 (arXiv 2407.08608) up to 640 and 560 there with a causal mask.
 
@@ -116,6 +120,7 @@ SUSTAINED: Final = (
     _row(r"910A", (0.70, 0.70), (0.35, 0.25), None, (8, 60, 10), (32, 310), "HCCL", npu=True),
     _row(r"TPU", (0.75, 0.75), (0.50, 0.40), None, (4096, 200, 10), (8, 300)),
     _row(r"Gaudi", (0.80, 0.75), (0.50, 0.40), None, (8, 200, 30), (24, 600), "HCCL"),
+    _row(r"RTX [345]0\d0(?! Laptop)", (0.90, 0.70), (0.55, 0.42), None, (8, 18, 2.5), (84, 350)),
     _row(r"RTX|L4|T4|A10|A30|A40|Quadro", (0.75, 0.70), (0.55, 0.42), None, (8, 18, 2.5), (84, 350)),
     _row(r"", (0.70, 0.60), (0.45, 0.35), None, (8, 100, 20), (108, 400)),
 )
