@@ -126,6 +126,32 @@ def test_whole_gradients_stay_where_only_the_last_micro_batch_is_reduced() -> No
     assert memory(shape, alone, A100).parts == memory(shape, replace(alone, reduce_each=True), A100).parts
 
 
+@pytest.mark.parametrize(
+    ("framework", "zero", "part", "bytes_each"),
+    [
+        (Framework.MEGATRON, 1, "gradients", 2.0),
+        (Framework.FSDP, 3, "gathered", 2 / 32),
+        (Framework.DEEPSPEED, 1, "", 0.0),
+    ],
+)
+def test_what_is_reduced_in_16_bits_takes_less(framework: Framework, zero: int, part: str, bytes_each: float) -> None:
+    shape = read_model("llama2-7b")
+    layout = Layout(dp=8, zero=zero, framework=framework, global_batch=32, recompute=Recompute.FULL)
+    wide, narrow = (memory(shape, replace(layout, narrow_reduction=kind), A100).parts for kind in (False, True))
+    if not part:
+        assert wide == narrow
+    else:
+        # Megatron's whole gradients; of FSDP those of a layer, one of 32.
+        assert wide[part] - narrow[part] == pytest.approx(bytes_each * parameters(shape).total, rel=0.05)
+
+
+def test_a_loss_in_one_kernel_keeps_no_copies_of_logits() -> None:
+    shape = read_model("llama3-8b")
+    layout = Layout(dp=32, zero=3, framework=Framework.TORCHTITAN, global_batch=64, micro_batch=2, seq=8192)
+    several, one = (memory(shape, replace(layout, fused_loss=kind), A100).parts["logits"] for kind in (False, True))
+    assert (several, one) == (14 * 2 * 8192 * 128256, 4 * 2 * 8192 * 128256)
+
+
 def test_a_process_of_the_years_before_lazy_loading_has_all_kernels() -> None:
     old, new = (memory(GPT, replace(TENSOR, attention=kind), A100).outside["context"] for kind in ("unfused", "flash"))
     assert (old >> 20, new >> 20) == (1573, 600)

@@ -56,6 +56,16 @@ def test_torchtitan_and_deepspeed_get_numbers_only() -> None:
     assert found["tensor_parallel"] == {"autotp_size": 2}
 
 
+def test_settings_say_how_gradients_are_reduced_and_what_the_loss_is() -> None:
+    chosen = {"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 64, "fused_loss": True, "narrow_reduction": True}
+    found = stepscope.plan("llama3-8b", devices=8, device="h100", zero=1, **chosen).settings["megatron"]
+    assert {"--grad-reduce-in-bf16", "--cross-entropy-loss-fusion"} < set(found.splitlines())
+    sharded = stepscope.plan("llama3-8b", devices=8, device="h100", zero=3, framework="fsdp", **chosen).settings
+    assert "reduce_dtype=torch.bfloat16" in sharded["fsdp2"]
+    titan = stepscope.plan("llama3-8b", devices=8, device="h100", zero=3, framework="torchtitan", **chosen).settings
+    assert 'components = ["model", "loss"]' in titan["torchtitan"]
+
+
 def test_experts_are_split_over_ranks_that_there_are() -> None:
     choices: dict[str, Any] = {"tp": 2, "pp": 1, "micro_batch": 1, "global_batch": 16, "expert_tp": 3}
     with pytest.raises(UserError, match="can't be split over 3 of 16 ranks"):

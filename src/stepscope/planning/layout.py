@@ -79,6 +79,10 @@ class Layout:
         grouped_dispatch: Whether a token crosses to a server once for all experts there (DeepEP, HybridEP).
         fp8_weights: Whether fp8 training keeps weights in fp8 and gradients in 16 bits, as NVIDIA's recipes do; else
             fp8 copies lie beside 16-bit weights.
+        fused_loss: Whether the loss is one kernel that keeps no copies of the logits: compiled, Liger's, Transformer
+            Engine's.
+        narrow_reduction: Whether gradients are summed over replicas, and by Megatron over micro-batches, in 16 bits
+            where fp32 is usual.
         compiled: Whether element-wise work is fused by a compiler.
         overlap: Whether collectives of data parallelism overlap with compute.
         tp_overlap: Whether those of tensor parallelism do, too.
@@ -110,6 +114,8 @@ class Layout:
     expert_tp: int = 0
     grouped_dispatch: bool = False
     fp8_weights: bool = False
+    fused_loss: bool = False
+    narrow_reduction: bool = False
     compiled: bool = True
     overlap: bool = True
     tp_overlap: bool = False

@@ -92,6 +92,14 @@ ReduceEach = Annotated[
     bool | None,
     typer.Option("--reduce-each/--no-sync", help="Whether FSDP reduces gradients of every accumulated micro-batch."),
 ]
+NarrowReduction = Annotated[
+    bool | None,
+    typer.Option("--reduce-bf16/--reduce-fp32", help="Whether gradients are summed over replicas in 16 bits."),
+]
+FusedLoss = Annotated[
+    bool | None,
+    typer.Option("--fused-loss/--no-fused-loss", help="Whether the loss is one kernel that keeps no copy of logits."),
+]
 Tied = Annotated[bool | None, typer.Option("--tied/--untied", help="Whether embedding and output share weights.")]
 Gated = Annotated[bool | None, typer.Option("--gated/--not-gated", help="Whether the MLP has a gate (SwiGLU).")]
 Dropout = Annotated[bool | None, typer.Option("--dropout/--no-dropout", help="Whether it trains with dropout.")]

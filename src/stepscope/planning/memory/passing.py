@@ -20,7 +20,7 @@ def logits(shape: ModelShape, layout: Layout, stage: Stage) -> float:
     if not stage.last:
         return 0.0
     number = layout.tokens * padded_vocab(shape, layout) / layout.tp
-    if shape.fused_loss:
+    if shape.fused_loss or layout.fused_loss:
         each = 4.0
     elif layout.framework in (Framework.FSDP, Framework.TORCHTITAN):
         each = 14.0 if layout.tp == 1 else 22.0
@@ -34,7 +34,7 @@ def gathered(shape: ModelShape, layout: Layout, stage: Stage) -> tuple[float, fl
 
     FSDP gathers a layer while it computes another one, from a buffer into weights; embedding and output layer stay
     gathered; without resharding all layers do. A layer's gradients are 16 bits wide, and 32 where they are reduced.
-    Between micro-batches a pipeline keeps whole gradients in fp32.
+    Between micro-batches a pipeline keeps whole gradients as they are reduced.
     """
     mine = held(shape, layout, stage)
     if layout.framework is Framework.DEEPSPEED:
@@ -56,10 +56,11 @@ def gathered(shape: ModelShape, layout: Layout, stage: Stage) -> tuple[float, fl
     if layout.zero < 2:
         return 0.0, 0.0
     held_on = 2.0 * (mine.total if layout.zero == 2 or layout.pp > 1 else mine.ends)
+    reduced = 2.0 if layout.narrow_reduction else 4.0
     if layout.micro_batches > 1 and (layout.pp > 1 or _kept_whole(layout)):
-        held_on += 4.0 * mine.total
+        held_on += reduced * mine.total
     layer = mine.largest
-    return held_on, (6.0 * layer if layout.zero == 3 and layout.pp == 1 else 0.0) + 6.0 * layer
+    return held_on, (6.0 * layer if layout.zero == 3 and layout.pp == 1 else 0.0) + (2.0 + reduced) * layer
 
 
 def working(shape: ModelShape, layout: Layout, stage: Stage) -> float:

@@ -85,13 +85,15 @@ def per_parameter(layout: Layout) -> StateBytes:
     which pipelines use, 2, 6 and 12 (runtime/bf16_optimizer.py). FSDP keeps the fp32 weights themselves: 4, 4 and 8.
     With fp8, NVIDIA's recipes keep weights as fp8 with their transpose (fp8 parameters of Transformer Engine), and
     gradients in bf16; else both are cached beside the 16-bit weights (Transformer Engine's is_first_microbatch).
+    Megatron's gradients are as wide as they are reduced (param_and_grad_buffer.py: grad_dtype).
     """
     moments = _MOMENTS[layout.optimizer]
+    summed = 2 if layout.narrow_reduction else 4
     if layout.precision == "fp32":
         return StateBytes(4, 4, moments)
     if not layout.master_weights:
         # Weights, gradients and moments are of 16 bits; Megatron's gradients still are summed in fp32.
-        return StateBytes(2, 4 if layout.framework is Framework.MEGATRON else 2, moments / 2)
+        return StateBytes(2, summed if layout.framework is Framework.MEGATRON else 2, moments / 2)
     if layout.framework in (Framework.FSDP, Framework.TORCHTITAN):
         # ReplicaTime without sharding cast with autocast, which keeps 16-bit copies.
         return StateBytes(4 if layout.zero >= 2 else 6, 4, moments)
@@ -102,8 +104,8 @@ def per_parameter(layout: Layout) -> StateBytes:
         copied = 6.0 if layout.precision == "fp16" and layout.zero < 3 else 0.0
         return StateBytes(2, gradients, 4 + moments + copied)
     if layout.precision == "fp8":
-        return StateBytes(2, 2, 4 + moments) if layout.fp8_weights else StateBytes(4, 4, 4 + moments)
-    return StateBytes(2, 4, 4 + moments)
+        return StateBytes(2, 2, 4 + moments) if layout.fp8_weights else StateBytes(4, summed, 4 + moments)
+    return StateBytes(2, summed, 4 + moments)
 
 
 def state_parts(shape: ModelShape, layout: Layout, stage: Stage) -> dict[str, float]:

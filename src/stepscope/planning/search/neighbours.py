@@ -65,6 +65,8 @@ def _changes(asked: Request, at: Layout) -> Iterator[tuple[str, Layout]]:
         yield usual_precision(asked.platform), replace(at, precision=usual_precision(asked.platform))
     if at.framework in (Framework.FSDP,) and not at.compiled:
         yield said("compiled"), replace(at, compiled=True)
+    if not at.fused_loss and not asked.shape.fused_loss:
+        yield said("loss in one kernel"), replace(at, fused_loss=True)
     if at.offload == "none":
         yield said("optimizer on the host"), replace(at, offload="optimizer", zero=max(1, at.zero))
 

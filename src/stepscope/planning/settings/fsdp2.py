@@ -15,6 +15,7 @@ def code(layout: Layout) -> str:
     if layout.tp > 1:
         names, sizes = [*names, '"tensor"'], [*sizes, str(layout.tp)]
     dtype = "torch.float16" if layout.precision == "fp16" else "torch.bfloat16"
+    reduced = dtype if layout.narrow_reduction else "torch.float32"
     reshard = "True" if layout.zero == 3 else "False"
     axes = names[:-1] if layout.tp > 1 else names
     chosen = axes[0] if len(axes) == 1 else ", ".join(axes)
@@ -33,7 +34,7 @@ def code(layout: Layout) -> str:
             "    model.layers[number] = checkpoint_wrapper(layer)",
         ]
     lines += [
-        f"policy = MixedPrecisionPolicy(param_dtype={dtype}, reduce_dtype=torch.float32)",
+        f"policy = MixedPrecisionPolicy(param_dtype={dtype}, reduce_dtype={reduced})",
         "for layer in model.layers:",
         *(["    layer.compile()"] if layout.compiled else []),
         f"    fully_shard(layer, mesh=mesh[{chosen}], mp_policy=policy, reshard_after_forward={reshard})",

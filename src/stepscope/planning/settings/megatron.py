@@ -41,6 +41,8 @@ def arguments(shape: ModelShape, layout: Layout) -> str:
         said += ["--use-distributed-optimizer"]
         if layout.overlap:
             said += ["--overlap-grad-reduce", "--overlap-param-gather"]
+    said += ["--grad-reduce-in-bf16"] if layout.narrow_reduction else []
+    said += ["--cross-entropy-loss-fusion"] if layout.fused_loss else []
     said += _recomputation(shape, layout)
     said.append({"bf16": "--bf16", "fp16": "--fp16", "fp8": "--bf16 --fp8-format hybrid"}.get(layout.precision, ""))
     if layout.attention != "unfused":

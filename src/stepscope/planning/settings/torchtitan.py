@@ -44,6 +44,8 @@ def toml(layout: Layout) -> str:
     if mode == "selective":
         lines.append(f'selective_ac_option = "{option}"')
     lines += ["", "[compile]", f"enable = {str(layout.compiled).lower()}"]
+    if layout.fused_loss and layout.compiled:
+        lines.append('components = ["model", "loss"]')
     if layout.precision == "fp8":
         lines += ["", "[model]", 'converters = ["float8"]']
     return "\n".join(lines)

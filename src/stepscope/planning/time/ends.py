@@ -22,9 +22,10 @@ def head(shape: ModelShape, layout: Layout, platform: Platform) -> tuple[PassTim
     # The loss reads and writes logits several times, most of them in fp32; as one kernel, twice and in 16 bits. Whose
     # code has that one, llm-foundry, also computes cross-entropy and perplexity of every batch (use_train_metrics):
     # each widens the logits (2 + 4) and reads and writes their log-softmax (4 + 4).
-    bytes_each = (
-        (34.0, 6.0) if shape.fused_loss else (22.0, 10.0) if layout.framework is Framework.MEGATRON else (30.0, 20.0)
-    )
+    if shape.fused_loss or layout.fused_loss:
+        bytes_each = (34.0 if shape.fused_loss else 6.0, 6.0)
+    else:
+        bytes_each = (22.0, 10.0) if layout.framework is Framework.MEGATRON else (30.0, 20.0)
     each = layout.tokens * columns / platform.memory_bandwidth
     forward = PassTime(gemm=one / kept, elementwise=bytes_each[0] * each, kernels=10)
     backward = PassTime(gemm=two / kept, elementwise=bytes_each[1] * each, kernels=10)

@@ -81,12 +81,13 @@ def _summed(layout: Layout, platform: Platform) -> float:
     fp16 (2 + 2 read, 2 written); its BF16_Optimizer widens (2, 4) and adds (4 + 4, 4): runtime/bf16_optimizer.py. FSDP2
     adds to whole gradients in fp32 (2 + 4, 4) where it does not reduce each micro-batch's, as in a pipeline.
     """
+    narrow = 4.0 if layout.narrow_reduction else 0.0
     if layout.framework is Framework.MEGATRON:
-        return 10.0 if platform.separate else 8.0
+        return (10.0 if platform.separate else 8.0) - narrow
     if layout.framework is Framework.DEEPSPEED and layout.pp > 1:
         return 18.0 if layout.precision == "bf16" else 6.0
     if layout.framework in (Framework.FSDP, Framework.TORCHTITAN) and (layout.pp > 1 or not layout.reduce_each):
-        return 10.0 if layout.zero >= 2 and layout.micro_batches > 1 else 0.0
+        return 10.0 - narrow if layout.zero >= 2 and layout.micro_batches > 1 else 0.0
     return 0.0
 
 

@@ -33,6 +33,8 @@ class ReplicaTime:
 #: buffer, forward and backward (2 x (2 + 2)), and gradients into one in fp32 (2 + 4); FSDP1 joins gradients (2 + 2),
 #: widens (2 + 4) and divides them (4 + 4).
 _COPIED: Final = 14.0
+#: So many fewer where gradients are reduced in 16 bits.
+_NARROW: Final = 2.0
 
 
 def replicas(
@@ -47,7 +49,7 @@ def replicas(
     expert_group = LinkGroup.of(expert_shards(layout), layout.tp * layout.ep, platform)
     fp32 = layout.framework in (Framework.MEGATRON, Framework.FSDP, Framework.TORCHTITAN) or layout.precision == "fp32"
     fp32 = fp32 or (layout.precision == "bf16" and layout.pp > 1)
-    width = 4.0 if fp32 else 2.0
+    width = 4.0 if fp32 and not layout.narrow_reduction else 2.0
     if layout.zero >= 3 or (layout.zero == 2 and layout.framework in (Framework.FSDP, Framework.TORCHTITAN)):
         numbers, groups = (mine.common, mine.experts), (group, expert_group)
         return _sharded(layout, platform, stage.layers, numbers, groups, (forward, backward), width)
@@ -101,7 +103,7 @@ def _sharded(
         # as long as ranks are many. Four matrices per layer, three times; 24 us per hop on an A100 cluster.
         hops = 12 * layers * (groups[0].size - 1) * 4 * platform.latency if groups[0].across else 0.0
         return ReplicaTime(passes * hops + max(0.0, moved - passes * (forward + backward)), CONTENTION * moved, moved)
-    copied = passes * _COPIED * sum(numbers) / platform.memory_bandwidth
+    copied = passes * (_COPIED - (_NARROW if width < 4.0 else 0.0)) * sum(numbers) / platform.memory_bandwidth
     if not layout.overlap:
         return ReplicaTime(moved + copied, 0.0, moved)
     # The first gather and the last reduction have nothing beside them.
