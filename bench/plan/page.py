@@ -13,18 +13,22 @@ from bench.plan.series import by_series, calibrated, middle, tau
 MISS_MEMORY, MISS_STEP = 0.10, 0.15
 
 
-def page(rows: Sequence[Row], second: Sequence[Row], third: Sequence[Row], fourth: Sequence[Row]) -> str:
+def page(rows: Sequence[Row], second: Sequence[Row], *later: Sequence[Row]) -> str:
     """The page of the first set, with the figures of the others, as Markdown."""
+    third, fourth, fifth = later
     further = [*_second(second), "## A third set", "", *text.THIRD, "", *_by_series(third), ""]
     further += ["## A fourth set", "", *text.FOURTH, *_by_series(fourth), "", *_all_of(fourth), *text.FOURTH_MISSES, ""]
+    further += ["## A fifth set", "", *text.FIFTH, *_by_series(fifth), "", *_all_of(fifth), *text.FIFTH_MISSES, ""]
     lines = [*_head(rows), *further, *_series(rows), *_rows(rows), *_misses(rows)]
     return "\n".join(lines) + "\n"
 
 
-def second_page(rows: Sequence[Row], third: Sequence[Row], fourth: Sequence[Row]) -> str:
+def second_page(rows: Sequence[Row], *later: Sequence[Row]) -> str:
     """The page of all sets but the first."""
+    third, fourth, fifth = later
     both = [*_series(rows), *_rows(rows), *text.THIRD_HEAD, *_series(third, "###"), *_rows(third, "###")]
     both += [*text.FOURTH_HEAD, *_series(fourth, "###"), *_rows(fourth, "###")]
+    both += [*text.FIFTH_HEAD, *_series(fifth, "###"), *_rows(fifth, "###")]
     return "\n".join([*text.SECOND_HEAD, *both]) + "\n"
 
 
@@ -36,13 +40,17 @@ def _by_series(rows: Sequence[Row]) -> list[str]:
         memory = [row.memory_error for row in group if row.memory_error is not None]
         steps = [row.step_error for row in group if row.step_error is not None]
         order = tau(group)
-        near = f"{sum(abs(e) <= MISS_MEMORY for e in memory)} of {len(memory)}" if memory else ""
+        near = _near(memory, MISS_MEMORY)
         lines.append(
             f"| {name} | {len(group)} | {_percent(middle(memory))} | {near} | {_percent(middle(steps))} "
-            f"| {sum(abs(e) <= MISS_STEP for e in steps)} of {len(steps)} | {_percent(middle(calibrated(group)))} "
+            f"| {_near(steps, MISS_STEP)} | {_percent(middle(calibrated(group)))} "
             f"| {'' if order is None else f'{order:.2f}'} |"
         )
     return lines
+
+
+def _near(errors: Sequence[float], most: float) -> str:
+    return f"{sum(abs(error) <= most for error in errors)} of {len(errors)}" if errors else ""
 
 
 def _all_of(rows: Sequence[Row]) -> list[str]:

@@ -111,6 +111,8 @@ _STATED: Final = {
     "zero": "zero", "recompute": "recompute", "precision": "precision", "framework": "framework",
     "sequence_parallel": "sequence_parallel", "attention": "attention", "compiled": "compiled", "overlap": "overlap",
     "master_weights": "master_weights", "reduce_each": "reduce_each", "tp_overlap": "tp_overlap",
+    "shards": "shards", "optimizer": "optimizer", "fused_loss": "fused_loss", "ep_overlap": "ep_overlap",
+    "narrow_reduction": "narrow_reduction", "expert_tp": "expert_tp", "grouped_dispatch": "grouped_dispatch",
 }  # fmt: skip
 
 

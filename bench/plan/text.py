@@ -46,13 +46,13 @@ SECOND_MISSES = (
     "each expert gets; how long that takes is not published.",
 )
 SECOND_HEAD = (
-    "# The second, third and fourth set of published configurations",
+    "# The second to the fifth set of published configurations",
     "",
     "Written by `python -m bench.plan`; figures and what was made of them: [plan-benchmark.md](plan-benchmark.md).",
     "Sources: f: mosaicml/llm-foundry, scripts/train/benchmarking/README.md at 061f2c7c; b:",
     "bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md at 053adafe (memory as nvidia-smi shows",
     "it, context included); n: NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary.md at 00b7660b. The tables lie",
-    "in `bench/plan/second`, those of the other sets in `bench/plan/third` and `bench/plan/fourth`.",
+    "in `bench/plan/second`, those of the other sets in `bench/plan/third`, `fourth` and `fifth`.",
     "",
 )
 THIRD = (
@@ -105,5 +105,38 @@ FOURTH_HEAD = (
     "row agree with a script. Left out: unequal lists of layers per stage (LLaMA3 70B and Qwen1.5 32B with Mcore,",
     "LLaMA3.1 70B, Qwen1.5 110B, InternLM2), sequences split by heads (ChatGLM3 with 32,768 and 65,536 tokens), and",
     "rows whose script does not say enough. Which variant of the 910B the servers have is not stated.",
+    "",
+)
+FIFTH = (
+    "87 configurations from 17 places ([every one](plan-benchmark-second.md#the-fifth-set)) were written down before",
+    "any of them was judged: FSDP of PyTorch on A100 and H100, torchtitan, NeMo AutoModel and long sequences of NeMo,",
+    "InternEvo, mixtures of Megatron, JAX on GPUs and a TPU, MindFormers on NPUs, small models on single cards. Judged",
+    "once, steps were off by 9.6 % in the median, 48 of 78 within 15 %, nine in ten within 32 %; memory, which few of",
+    "them state, by 40.8 %, 1 of 12 within 10 %, 8 of these InternEvo's. One device was not known. What could not be",
+    "said, or was not: fms-fsdp reduces gradients in bf16, torchtitan compiles the loss since 2025, as do TinyLlama",
+    "(a kernel of its own) and nanoGPT: these are choices now (`--reduce-bf16`, `--fused-loss`), and stated for these",
+    "rows. AutoModel's code has weights in 16 bits and fused norms, does not reshard, and recomputes nothing of",
+    "GPT OSS, which was overlooked. GeForce cards come nearer to their peak than professional ones, which is taken",
+    "from measured multiplications. No figure was taken from these rows. With that:",
+    "",
+)
+FIFTH_MISSES = (
+    "",
+    "What stays off, and why as far as it is known. Long sequences of NeMo 24.03 on H100 agree within 7 % with",
+    "FlashAttention-2 (`--attention flash`); which kernels it had is not stated, and newer ones are taken. InternEvo's",
+    "memory falls with the number of ranks as 27 to 30 bytes per parameter would; why is not known. With 1,024 ranks",
+    "that share its optimizer's state steps take 1.8 times as long as with 8, which its way of sending weights on may",
+    "explain. torchtune steps its optimizer while gradients come (they are never all there) and pages its state to the",
+    "host; its rate on RTX A6000 would be that card's peak. JAX's ways of gathering are not known, nor what Megatron's",
+    "FSDP for mixtures (r066) reduces; FlexAttention (GPT OSS) is slower than what is taken. Recomputing whole",
+    "mixtures (`--recompute-modules moe`, r069 to r072) can't be said: their steps agree, their memory is that of",
+    "recomputing norms and activations.",
+)
+FIFTH_HEAD = (
+    "## The fifth set",
+    "",
+    "Sources, by series: files named in `bench/plan/fifth.py`. Rows of NeMo's long sequences on H100 do not state the",
+    "batch; 4 Mi tokens are taken, as on B200. The FLOP/s of Megatron-MoE-ModelZoo count the causal half of scores.",
+    "Left out: fine-tuning of parts of a model (LoRA), which is not planned, and NVFP4.",
     "",
 )
