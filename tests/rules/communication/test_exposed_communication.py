@@ -91,6 +91,24 @@ def test_remedies_are_those_of_the_collective_and_of_the_framework() -> None:
     assert "DistributedDataParallel" not in first("send_recv")
 
 
+@pytest.mark.parametrize(("groups", "divided"), [(["tp"] * 4, True), (["tp", "tp", "dp", "dp"], False), ("dp", False)])
+@pytest.mark.parametrize("kind", ["all_reduce", "all_gather"])
+def test_what_divided_layers_exchange_is_no_reduction_of_gradients(
+    kind: str, groups: str | list[str], divided: bool
+) -> None:
+    calls = given(some_calls(4, name=kind, group=groups), 0.3)
+    told = {**calls, process_groups.tensor_groups: frozenset({"tp"}), process_groups.megatron: True}
+    (draft,) = drafts("COM001", told)
+    assert ("--overlap-grad-reduce" in draft.actions[0].after) != divided
+    assert ("--use-ascend-mc2" in draft.actions[0].after) == divided
+    assert ((draft.taken_ns, draft.change) == (4_000, None)) == divided
+
+
+def test_a_group_of_unknown_purpose_is_none_of_divided_layers() -> None:
+    (draft,) = drafts("COM001", {**given(some_calls(4), 0.3), process_groups.megatron: True})
+    assert "--overlap-grad-reduce" in draft.actions[0].after
+
+
 @pytest.mark.parametrize(
     ("dur", "size", "divided"),
     [([900, 100], 26 * MIB, True), ([900, 100], -1, True), ([900, 100], 25 * MIB, False), ([899, 101], -1, False)],

@@ -28,8 +28,9 @@ sharding.
 
 ## Known limits
 Recordings do not show whether a result was needed at once: a collective whose result the next operator reads, as in
-tensor parallelism, can't be overlapped. Of models that only infer that is known, and there is no price. The price
-assumes that overlapped kernels run as fast as alone.
+tensor parallelism, can't be overlapped. Of models that only infer that is known, as it is where the groups' names say
+that layers are divided over their ranks; then there is no price. The price assumes that overlapped kernels run as fast
+as alone.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from stepscope.rules.communication.exposed_remedies import (
     ACCUMULATE,
     ASIDE,
     COMPRESS,
+    DIVIDED_LAYERS,
     EITHER,
     EVENTS,
     EXCHANGE,
@@ -74,7 +76,7 @@ from stepscope.signals.communication.communication import (
     transfer_share,
 )
 from stepscope.signals.communication.pipeline import stage
-from stepscope.signals.communication.process_groups import megatron
+from stepscope.signals.communication.process_groups import megatron, tensor_groups
 from stepscope.signals.recording.accounting import account
 from stepscope.signals.recording.enough import Verdict, verdict
 from stepscope.signals.recording.recording import work_known
@@ -141,14 +143,21 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "min_share": limits["min_share"],
         },
     )  # fmt: skip
-    if _between_layers(kind, s.maybe(program)):
+    inferring = _between_layers(kind, s.maybe(program))
+    if inferring or _of_divided_layers(s, found, kind):
         yield replace(
             overlapping,
             summary=said(
                 "{summary} The next layer needs each result: it can be made shorter, but not hidden.",
                 summary=overlapping.summary,
+            )
+            if inferring
+            else said(
+                "{summary} They run among the ranks that each layer is divided over: the next operation needs their "
+                "result, so that only their own multiplication can hide them.",
+                summary=overlapping.summary,
             ),
-            actions=(OWN_KERNEL, MULTIPLIED, FEWER),
+            actions=(OWN_KERNEL, MULTIPLIED, FEWER) if inferring else DIVIDED_LAYERS,
             change=None,
             most_ns=None,
             taken_ns=exposed,
@@ -211,6 +220,14 @@ def _between_layers(kind: str, told: Program | None) -> bool:
     if told is None or not told.infers:
         return False
     return kind == "all_reduce" or (kind in _SHARDED and told.kind == "serving")
+
+
+def _of_divided_layers(s: Signals, found: CollectiveCalls, kind: str) -> bool:
+    """Whether most of what is exposed are exchanges among ranks that single layers are divided over."""
+    if kind not in (*_SHARDED, "all_reduce"):
+        return False
+    mine = np.isin(found.group, sorted(s.maybe(tensor_groups) or ()))
+    return 2 * int(found.exposed_transfer[mine].sum()) > int(found.exposed_transfer.sum())
 
 
 def _costliest(found: CollectiveCalls) -> str:

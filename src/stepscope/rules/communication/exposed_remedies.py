@@ -78,6 +78,30 @@ MULTIPLIED = Action(
     page="npu-operators",
     needs=("npu",),
 )
+#: What helps where single layers are divided over ranks.
+DIVIDED_LAYERS = (
+    Action(
+        "Let one operator multiply and exchange: it sends parts of its result while it computes others",
+        before="--tensor-model-parallel-size 8",
+        after="--tensor-model-parallel-size 8 --sequence-parallel\n--use-ascend-mc2   # MindSpeed; for dense models",
+        page="overlapping-communication",
+        needs=("npu",),
+    ),
+    Action(
+        "Exchange parts of each layer's result while others are computed",
+        before="--tensor-model-parallel-size 8",
+        after="--tensor-model-parallel-size 8 --sequence-parallel --tp-comm-overlap",
+        page="overlapping-communication",
+        needs=("cuda",),
+    ),
+    Action(
+        "Divide layers over fewer ranks, all of one server, if the model fits into their memory: each layer exchanges "
+        "less",
+        before="--tensor-model-parallel-size 8",
+        after="--tensor-model-parallel-size 4",
+        page="overlapping-communication",
+    ),
+)
 MEGATRON = Action(
     "Let Megatron reduce gradients during the backward pass, and gather parameters during the forward pass",
     before="--use-distributed-optimizer",

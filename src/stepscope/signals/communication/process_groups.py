@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.model.errors import MissingInputError
+from stepscope.signals.communication.parallelism import parallelism_named
 from stepscope.signals.signal import Signals, signal
 
 _GROUPS_SQL: Final = """
@@ -14,6 +15,10 @@ FROM (SELECT "group", count(*) AS calls FROM collectives GROUP BY 1) c LEFT JOIN
     SELECT "group", any_value(description) AS description, any_value(backend) AS backend, any_value(ranks) AS ranks
     FROM groups GROUP BY 1) g USING ("group")
 ORDER BY 1
+"""
+_PURPOSES_SQL: Final = """
+SELECT DISTINCT c."group" AS name, coalesce(g.description, c."group") AS words
+FROM collectives c LEFT JOIN groups g USING ("group") WHERE c."group" IS NOT NULL
 """
 #: What Megatron's `parallel_state` calls its groups; a name alone may be anybody's.
 _MEGATRON: Final = frozenset({
@@ -68,3 +73,10 @@ def megatron(s: Signals) -> bool:
         return True
     rows = s.trace.sql("SELECT DISTINCT upper(description) AS name FROM groups WHERE description IS NOT NULL")
     return len(_MEGATRON.intersection(rows["name"].to_pylist())) >= _SEVERAL
+
+
+@signal()
+def tensor_groups(s: Signals) -> frozenset[str]:
+    """Groups that single layers are divided over, by what their names or descriptions say."""
+    rows = s.trace.rows(_PURPOSES_SQL)
+    return frozenset(row["name"] for row in rows if parallelism_named(row["words"]) == "tensor")
