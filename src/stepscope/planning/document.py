@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from stepscope.planning.expected import memory_range, step_range
 from stepscope.planning.family.counts import parameters
+from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.planned import Planned
 from stepscope.planning.result import JudgedPlan
 
@@ -35,7 +37,7 @@ def document(planned: Planned) -> dict[str, Any]:
         "devices": planned.request.devices,
         "assumed": list(planned.request.assumed),
         "considered": planned.considered,
-        "plans": [plan_document(plan) for plan in planned.plans],
+        "plans": [plan_document(plan, shape) for plan in planned.plans],
         "neighbours": [
             {
                 "change": one.what,
@@ -58,7 +60,7 @@ _FIGURES: Final = (
 )  # fmt: skip
 
 
-def plan_document(plan: JudgedPlan) -> dict[str, Any]:
+def plan_document(plan: JudgedPlan, shape: ModelShape) -> dict[str, Any]:
     """One plan."""
     layout, memory = plan.layout, plan.memory
     return {
@@ -87,8 +89,10 @@ def plan_document(plan: JudgedPlan) -> dict[str, Any]:
         "devices": layout.devices,
         "memory_bytes": memory.allocated_bytes,
         "device_memory_bytes": memory.device_bytes,
+        "memory_range_bytes": list(memory_range(plan)),
         "usable_bytes": memory.usable_bytes,
         "step_ns": plan.step_ns,
+        "step_range_ns": list(step_range(plan, shape)),
         "tokens_per_second": round(plan.tokens_per_second, 3),
         "tokens_per_second_per_device": round(plan.tokens_per_second / plan.devices, 3),
         "tflops_per_device": round(plan.flops_per_device / 1e12, 3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, plural, quantity
+from stepscope.planning.expected import MEMORY, step_range, step_share
 from stepscope.planning.family.counts import parameters
 from stepscope.planning.planned import Neighbour, Planned
 from stepscope.planning.result import JudgedPlan
@@ -90,7 +91,23 @@ def _plans(planned: Planned) -> tuple[Block, ...]:
         Heading(said("of it"), rank=2),
         Heading("", number=False),
     )
-    return (Grid(headings, tuple(_row(plan) for plan in planned.plans)),)
+    return Grid(headings, tuple(_row(plan) for plan in planned.plans)), Line(_expected(planned), tone="info")
+
+
+def _expected(planned: Planned) -> str:
+    """How far off measured steps and memory were, and between what those of the first plan are to be expected."""
+    best = planned.plans[0]
+    (low, high), (least, most) = step_share(planned.shape), (duration(one) for one in step_range(best, planned.shape))
+    return said(
+        "of published runs that nothing was fitted to, nine in ten steps were {low:.2f} to {high:.2f} times the "
+        "predicted ones, here {least} to {most}, and their memory {small:.2f} to {large:.2f} times",
+        low=low,
+        high=high,
+        least=least,
+        most=most,
+        small=MEMORY[0],
+        large=MEMORY[1],
+    )
 
 
 def _row(plan: JudgedPlan) -> tuple[str, ...]:
