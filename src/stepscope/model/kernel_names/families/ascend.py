@@ -18,7 +18,7 @@ _END = r"(?:V\d|D|Ext\d?|Grad|AiCore|Aicpu|Custom)*\d*$"
 _RULES: tuple[NameRule, ...] = (
     exact(
         "copy",
-        r"^(?:MemSet|TransData|Transpose|TensorMove|AsStrided|StridedSlice|Slice|Concat|Split|Pack|Unpack)",
+        r"^(?:MemSet|TransData|Transpose(?!\w*Mat[Mm]ul)|TensorMove|AsStrided|StridedSlice|Slice|Concat|Split|Pack|Unpack)",
     ),
     exact(
         "copy",
@@ -36,7 +36,7 @@ _RULES: tuple[NameRule, ...] = (
         "attention",
         r"Attention",
         r"^(?:PagedAtt|MultiHeadAtt|Mla[A-Z]|RingMLA|LightningIndexer|NsaCompress|NsaSelected)",
-        r"^KvQuantSparse",
+        r"^KvQuantSparse|GatedDelta|SelectiveScan",
     ),
     exact("convolution", r"^(?:Depthwise|Quant|Extend|Deformable)?Conv(?:\dD|olution|Transpose|2d|3d)"),
     exact(
@@ -52,10 +52,10 @@ _RULES: tuple[NameRule, ...] = (
     exact("gemm", r"(?:Mat[Mm]ul|MatMul|Matmul|Gemm|GMM)", r"^(?:Mm|Bmm|Addmm|Baddbmm|Dot|Linear|Einsum)" + _END),
     exact(
         "reduction",
-        r"^(?:Reduce|ArgMax|ArgMin|Cum(?:sum|prod|max|min)|TopK|Sort|LpNormReduce|BiasAddGrad|Norm\d?$|SquareSumV)",
+        r"^(?:Reduce|ArgMax|ArgMin|Cum(?:sum|prod|max|min)|TopK|Sort|LpNorm(?!Update)|BiasAddGrad|Norm\d?$|SquareSumV)",
         r"^(?:NLLLoss|CrossEntropy|SmoothL1Loss|MseLoss|KLDiv|SparseSoftmax|SoftmaxCross|\w{0,24}Softmax)",
         r"^(?:MaxPool|AvgPool|AdaptiveAvgPool|AdaptiveMaxPool|NonZero|Unique|Histogram|Bincount|MoeGatingTopK|Multinomial)",
-        r"^(?:MoeFinalizeRouting|MoeInitRouting|MoeTokenUnpermute|MoeTokenPermute|MoeComputeExpert|BincountD)",
+        r"^(?:Moe\w{0,24}Routing|MoeTokenUnpermute|MoeTokenPermute|MoeComputeExpert|BincountD)",
     ),
     exact(
         "elementwise",

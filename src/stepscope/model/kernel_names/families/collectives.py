@@ -21,6 +21,10 @@ FAMILY = Family(
             "collective-",
             "dispatch",
             "combine",
+            "deepmoe",
+            "deep_moe",
+            "megamoe",
+            "mega_moe",
             "barrier",
         ),
         *("multimem", "symm", "lamport", "userbuffers", "one_shot", "oneshot", "two_shot", "twoshot", "ep::"),
@@ -29,10 +33,10 @@ FAMILY = Family(
     ),
     (
         # Ascend's GEMMs fused with communication count as compute, as in its vendor's tools.
-        exact(
+        rule(
             "gemm",
-            r"Mat[Mm]ul\w*(?:AllReduce|AllGather|ReduceScatter|AllToAll)",
-            r"(?:AllGather|AllToAll)\w*Mat[Mm]ul",
+            r"matmul\w*(?:allreduce|allgather|reducescatter|alltoall)|(?:allgather|alltoall)\w*matmul",
+            r"dispatch_?(?:ffn|gmm|mlp)\w*combine|(?:fused_?deep|mega)_?moe",
         ),
         # Kernels that only look like a collective by their words.
         rule("elementwise", r"embedding.*all_?to_?all.*(?:pooled|permute)"),

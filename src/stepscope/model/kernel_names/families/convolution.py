@@ -8,10 +8,10 @@ _CUDNN_CONV = (
     r"implicit_(?:convolve_s|con\w*)?gemm|convolve_sgemm|explicit_convolve|precomputed_convolve",
     r"[shi]?\d{0,5}cudnn_|_[sh]cudnn|(?:^|_)xmma_(?:fprop|dgrad|wgrad)|_implicit_gemm",
     r"(?:s|h|d|i)\d*(?:fprop|dgrad|wgrad)"
-    r"|(?:fprop|dgrad|wgrad)_(?:optimized|analytic|implicit|alg|engine|2d|3d)",
+    r"|(?:fprop|dgrad|wgrad)(?:[123]d)?_(?:optimized|analytic|implicit|alg|engine|2d|3d)",
     r"(?:^|::|_)(?:dgrad|wgrad|fprop)\w*(?:engine|kernel|helper)|reduce_wgrad"
     r"|conv(?:2d|3d)?_?(?:fprop|dgrad|wgrad)",
-    r"winograd|(?:^|_)fft[12]d_|flip_filter|compute_gemm_pointers|im2col|col2im",
+    r"winograd|(?:^|_)fft[12]d_|flip_filter|compute_gemm_pointers|im2(?:d2)?col|col2im",
     r"implicitgemmconvolution|::conv::|(?:^|::)convolution::|depthwise_?conv|conv_?depthwise"
     r"|conv2d_grouped|conv_fwd",
     r"cask_?\w*cudnn\w*::|cutlass_cudnn\w*::|cudnn::cnn::|cudnn_\w*cutlass",
@@ -31,6 +31,7 @@ FAMILY = Family(
             "fft1d_",
             "fft2d_",
             "im2col",
+            "im2d2col",
             "col2im",
         ),
         *("igemm_", "miopen", "nchw", "nhwc", "bn_fw", "bn_bw", "flip_filter", "compute_gemm_pointers"),
@@ -41,6 +42,7 @@ FAMILY = Family(
         rule(
             "copy",
             r"nchw_?to_?nhwc|nhwc_?to_?nchw|transpose_\w*cn?hw|batched_transpose|tensortransform",
+            r"n(?:chw|hwc)_?addpadding",
         ),
         rule(
             "normalisation",
@@ -67,7 +69,7 @@ FAMILY = Family(
         rule("convolution", *_CUDNN_CONV),
         rule(
             "convolution",
-            r"^igemm_|^miopen\w*(?:conv|sp3asm|winograd|igemm|gcn)|miopensp3|miopengcn|naive_\w*conv",
+            r"^igemm_|^miopen\w*(?:conv|cv(?:fwd|bwd)|sp3asm|winograd|igemm|gcn)|miopensp3|miopengcn|naive_\w*conv",
         ),
         rule(
             "convolution",
@@ -76,7 +78,8 @@ FAMILY = Family(
         # Kernels that convert types are none: `convert_fp8_kernel`, XLA's `loop_convert_fusion`.
         rule(
             "convolution",
-            r"(?:^|[:_])conv(?!er[gst])(?:olution|olve)?(?:[123]d)?(?:_|$|[a-z])|gen_conv|conv_\w*kernel",
+            r"(?:^|[:_])(?:dw|depthwise|dil|deform|group)?conv(?!er[gst])(?:olution|olve)?(?:[123]d|\dx\d)?(?:_|$|[a-z])",
+            r"gen_conv|conv_\w*kernel",
         ),
         rule("reduction", r"softmax|pool(?:ing)?_"),
         exact("convolution", r"^(?:gridwise_)?convolution_", r"^Conv_?[A-Z_]"),

@@ -18,6 +18,8 @@ FAMILY = Family(
             "fbgemm",
             "jagged",
             "segment",
+            "wte_",
+            "wpe_",
         ),
         *("compute_cuda_kernel", "dense_representation", "compute_grad_weight", "krn_partial"),
     ),
@@ -25,7 +27,7 @@ FAMILY = Family(
         rule("elementwise", r"rotary_?(?:pos(?:ition)?_?)?emb|rope_?emb"),
         rule(
             "embedding",
-            r"embedding|(?:^|_)permute_pooled_embs|pooled_emb|recat_(?:copy|embedding)|embeddingbag",
+            r"embedding|(?:^|_)(?:wte|wpe)_|(?:^|_)permute_pooled_embs|pooled_emb|recat_(?:copy|embedding)|embeddingbag",
         ),
         rule(
             "embedding",

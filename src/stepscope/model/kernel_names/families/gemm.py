@@ -33,20 +33,28 @@ FAMILY = Family(
             "llmm",
             "machete",
             "_mxfp",
+            "weight_only",
+            "flatmm",
         ),
         *("mul_mat", "mmvq", "mfma", "cuda_core_", "ger_kernel", "gett", "w4a8", "w8a8", "w4a16", "w8a16"),
     ),
     (
-        rule("copy", r"gemm_?(?:pack|transpose|reorder)|marlin_repack|repack_kernel"),
+        rule("copy", r"gemm_?(?:::)?(?:pack|transpose|reorder)|marlin_repack|repack_kernel"),
         rule("attention", r"fmha|(?:^|::)flash"),
-        rule("normalisation", r"(?:layer|rms)_?norm"),
+        rule("normalisation", r"(?:layer|rms)_?norm|(?:fused|add)_rms"),
         rule("convolution", r"::conv::|implicitgemmconvolution"),
         rule("elementwise", r"(?:^|_)scal_kernel", r"quantize_(?!.*gemm)|per_(?:token|tensor)\w*_quant"),
-        rule("reduction", r"(?:fused_)?moe_(?:align|sum|topk|sort)|moe_fused_gate"),
+        rule("elementwise", r"(?:^|[:_])convert(?:_?kernel)?$", r"mxfp\d_quant(?:_kernel)?$"),
+        rule(
+            "reduction",
+            r"(?:fused_)?moe_?(?:align|sum|topk|sort|mxfp\d_sort)|moe_fused_gate|finalize_?moe"
+            r"|matmul_backward_bias",
+        ),
         rule("gemm", r"cijk_|nvjet|gemm|gemv|trsm|syrk|matmul|xmma_|split_?k_?reduce|splitk|reducesplitk"),
         rule(
             "gemm",
-            r"cutlass|cublas|rocblas|hipblas|magma|(?:^|_)dot_(?:kernel|product)|reduce_1block"
+            # What else TensorRT-LLM keeps in `cutlass_kernels` is none.
+            r"cutlass(?!_kernels)|cublas|rocblas|hipblas|magma|(?:^|_)dot_(?:kernel|product)|reduce_1block"
             r"|epilogue::impl",
         ),
         rule(
@@ -55,8 +63,8 @@ FAMILY = Family(
         ),
         rule(
             "gemm",
-            r"s884|s1688|s16816|imma|tensorop|mul_mat|mmvq|addmm|fmoe|moe_ck|mfma_moe|ger_kernel|gett|_mxfp",
+            r"s884|s1688|s16816|imma|tensorop|mul_mat|mmvq|addmm|fmoe|moe_ck|moe_(?:vec_)?q\d|mfma_moe|ger_kernel|gett|_mxfp|flatmm",
         ),
-        exact("gemm", r"^b?mm(?:_|$)", r"^cuda_core_", r"w[48]a(?:8|16)"),
+        exact("gemm", r"^b?mm(?:_|$)", r"^cuda_core_", r"w[48]a(?:8|16)", r"weight_only::kernel$"),
     ),
 )

@@ -1,0 +1,125 @@
+"""Names of kernels of many libraries that words of other classes, or none, are in."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.model.kernel_names import classify
+
+CLASSES = {
+    "attention": [
+        "void flashinfer::PODWithKVCacheTensorKernel<flashinfer::KernelTraits<0>, true>(x)",
+        "chunk_scaled_dot_kkt_fwd_kernel",
+        "recompute_w_u_fwd_kernel",
+        "merge_16x16_to_64x64_inverse_kernel",
+        "solve_tril_16x16_kernel",
+        "prepare_wy_repr_bwd_kernel",
+        "parallel_nsa_fwd_kernel",
+        "chunk_gla_fwd_A_kernel_intra_sub_inter",
+        "fused_recurrent_rwkv7_fwd_kernel",
+        "chunk_kda_fwd_kernel_intra_sub_chunk",
+        "_state_passing_fwd_kernel",
+        "_fwd_kernel_splitK",
+        "_splitK_reduce",
+        "get_mla_metadata_kernel",
+        "aiter::pa_bf16_pertokenFp8_gqa16_2tg_4w",
+        "bwd_kernel_fuse",
+        "RecurrentGatedDeltaRule",
+        "ChunkGatedDeltaRule",
+        "batch_prefill_paged_kv_kernel",
+        "fused_sigmoid_gating_delta_rule_update_kernel",
+        "void kn_mla_reduce_v1_ps<MlaReduceKernelV1Traits<512>>(x)",
+        "void kn_get_mla_metadata_v1_2<MlaMetadataV12Traits<32>>(x)",
+        "mla_pfl_bf16_a16w16_causal_subQ128_mqa16",
+    ],
+    "collective": [
+        "MoeDistributeDispatchV2",
+    ],
+    "convolution": [
+        "conv1x1u",
+        "dwconv2d_kernel",
+        "void dwconv2d_backward_weight_kernel<float, 3>(x)",
+        "MIOpenCvBwdWrW.kd",
+        "Im2d2Col.kd",
+        "void cudnn::detail::dgrad2d_alg1_1<float, 0, 4, 6, 3, 2, 4, false, true>(int)",
+        "void ssm_conv_f32<false, 128, 4>(x)",
+    ],
+    "copy": [
+        "set_mla_kv_buffer_kernel",
+        "void deep_gemm::transpose_and_pack_fp32_into_ue8m0<512u, 48u, 64u>(x)",
+        "loop_dynamic_update_slice_fusion",
+        "loop_slice_fusion",
+        "loop_pad_fusion",
+        "void nhwcAddPaddingKernel<__half, __half, float, true>(x)",
+        "void cpy_f32_f16<&cpy_1_f32_f16>(x)",
+        "void genericReformat::copyPackedKernel<float, __half, true>(x)",
+        "void concat_and_cast_mha_k_kernel<__hip_bfloat16, 192>(x)",
+        "void tensorflow::functor::ShuffleInTensor3Simple<float, 2, 1, 0, false>(x)",
+        "void tensorflow::functor::SwapDimension1And2InTensor3UsingTiles<unsigned int, 256, 32, 32, false>(x)",
+    ],
+    "elementwise": [
+        "void vllm::apply_repetition_penalties_kernel<float>(x)",
+        "fused_gdn_gating_kernel",
+        "void tensorrt_llm::kernels::batchApplyPenalty<float>(x)",
+        "wrapped_compare",
+        "void elemWiseRNNcell<__half, __half, float, (cudnnRNNMode_t)2>(x)",
+        "cutlass_convert_kernel",
+        "void cutlass::convert_kernel<float, cutlass::bfloat16_t>(x)",
+        "void transformer_engine::gated_act_kernel<8, __nv_bfloat16>(x)",
+        "void k_bin_bcast<&op_add, float, float, float>(x)",
+        "void unary_gated_op_kernel<&op_silu, float>(x)",
+        "void cuEltwise::eltwise<cuEltwise::SimpleAlgo<__half, float>>(x)",
+        "void aiter::kn_entry_2c_sbhd_cached_indirect_inplace<aiter::OpCachedFwd, 2>(x)",
+        "_dynamic_mxfp4_quant_kernel",
+        "fused_softcap_kernel",
+        "_fused_flatten_mxfp4_quant",
+        "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<Eigen::TensorAssignOp<x>, Eigen::GpuDevice>>(x)",
+        "AddV2_GPU_DT_FLOAT_DT_FLOAT_kernel",
+        "loop_add_fusion_3",
+    ],
+    "embedding": [
+        "void k_get_rows_float<float, float>(x)",
+        "void k_set_rows<float, __half>(x)",
+        "wte_backward_kernel(x)",
+        "input_scatter_fusion",
+        "loop_gather_fusion",
+    ],
+    "gemm": [
+        "void tensorrt_llm::kernels::weight_only::kernel<KernelDetails<x>, 1, 4>(x)",
+        "DispatchFFNCombine",
+        "DispatchGmmCombineDecode",
+        "FusedDeepMoe",
+        "AlltoAllvGroupedMatMul",
+        "TransposeBatchMatMul",
+        "TransposeQuantBatchMatMul",
+        "void ck_tile::kentry<2, ck_tile::MoeFlatmmKernel<ck_tile::GemmSpatiallyLocalTilePartitioner<x>>>(x)",
+        "void moe_q4_K<c10::Half, 4, true>(x)",
+        "_bmm_chunk_fwd_kernel",
+        "void cutlass::reduction::kernel::ReduceSplitK<x>(x)",
+    ],
+    "normalisation": [
+        "_fused_rms_mxfp4_quant_kernel",
+        "_fused_rms_fp8_group_quant_kernel",
+    ],
+    "reduction": [
+        "void tensorrt_llm::kernels::cutlass_kernels::finalizeMoeRoutingKernel<__nv_bfloat16, float>(x)",
+        "void ck_tile::kentry<1, ck_tile::MoeSortingKernel<ck_tile::MoeSortingProblem<int>>>(x)",
+        "_ZN7ck_tile6kentryILi1ENS_27MoeSortingMultiPhaseKernel_IiEEEE",
+        "MoeReRouting",
+        "void soft_max_f32<true, 1024, 1024, __half>(x)",
+        "void k_argsort_f32_i32<(ggml_sort_order)1>(x)",
+        "_moe_mxfp4_sort_kernel",
+        "void matmul_backward_bias_kernel7<__nv_bfloat16>(x)",
+        "aclnnLinalgVectorNorm_LpNormV2_LpNormV2",
+        "chunk_local_cumsum_scalar_kernel",
+        "_chunk_cumsum_fwd_kernel",
+        "void moe_fused_gate_kernel<cutlass::bfloat16_t, float, 1, 8>(x)",
+        "MoeGatingTopKSoftmaxV2",
+        "loop_reduce_fusion_4",
+    ],
+}
+
+
+@pytest.mark.parametrize(("op_class", "name"), [(k, name) for k, names in CLASSES.items() for name in names])
+def test_class(op_class: str, name: str) -> None:
+    assert classify(name).op_class == op_class
