@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.pricing import priced
+from stepscope.rules.ranking import ranked
 from stepscope.rules.rule import Draft, Registered, Rule
 from stepscope.signals import Signals
 from support import Facts
@@ -74,3 +75,37 @@ def test_without_links_to_calls_the_evidence_of_the_rule_is_the_price(
     found = priced(RULE, draft, signals)
     assert (found.cost_ns, found.removed_ns) == (cost, removed)
     assert priced(RULE, replace(draft, most_ns=30), signals).cost_ns == 30
+
+
+def half_busy(kernel_ns: int, *, linked: bool) -> tuple[Signals, Change]:
+    """Steps of 1 ms with an operator and a kernel, and a change that halves the kernel."""
+    facts, kernels = Facts(), []
+    for step in range(4):
+        at = step * 1_000_000
+        facts.step(step, at, 1_000_000)
+        facts.host("op", "aten::mm", at + 1_000, 998_000)
+        call = (at + 2_000, 5_000) if linked else None
+        kernels.append(facts.kernel("gemm", at + 10_000, kernel_ns, launch=call))
+    return Signals.of(facts.trace()), Change(device=(Scaled(np.array(kernels), 0.5),))
+
+
+@pytest.mark.parametrize(
+    ("kernel_ns", "linked", "price"),
+    [
+        (600_000, False, None),
+        # What the devices alone would save is too little to be shown.
+        (18_000, False, 0),
+        # The host is known to take as long.
+        (600_000, True, 0),
+    ],
+)
+def test_nobody_knows_what_idle_devices_save_that_nothing_links_to_the_host(
+    kernel_ns: int, linked: bool, price: int | None
+) -> None:
+    signals, change = half_busy(kernel_ns, linked=linked)
+    found = priced(RULE, Draft("Title", "Summary.", (), change=change), signals, 0.01)
+    assert (found.cost_ns, found.unknown, found.draft.taken_ns) == (
+        (None, True, 300_000) if price is None else (price, False, None)
+    )
+    (finding,) = ranked([found], 0.01)
+    assert any("is not known" in note for note in finding.notes) == found.unknown

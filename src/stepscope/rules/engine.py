@@ -164,13 +164,13 @@ class Diagnosing:
         # Advice on recording that the program can't follow is none.
         if not fitted.actions and registered.family == "recording":
             return
-        one = priced(registered, fitted, signals)
+        one = priced(registered, fitted, signals, self.settings.least)
         if (
             draft.instead is not None
             and one.cost_ns is not None
             and one.cost_ns < self.settings.least * (one.step_ns or 0)
         ):
-            one = priced(registered, _fitted(registered, draft.instead, signals), signals)
+            one = priced(registered, _fitted(registered, draft.instead, signals), signals, self.settings.least)
         self._found.append(one)
 
     def _note(self, code: str, message: str, hint: str, failed: bool, rank: int | None) -> None:

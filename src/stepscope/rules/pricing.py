@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Final
 
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
@@ -15,6 +16,9 @@ from stepscope.rules.rule import Draft, Registered
 from stepscope.signals import Signals
 from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.links import linked
+
+#: A price is not known where the devices alone would save so many times as much.
+_UNKNOWN_TIMES: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Priced:
         together: What its remedy saves with all other findings that it cures; None for all but the first of these.
         explains_ns: What the step would save by the part of the change that other findings may be symptoms of; None
             for all of it.
+        unknown: Whether the recording can't tell what the change saves: nothing links device work to the host.
     """
 
     registered: Registered
@@ -61,16 +66,24 @@ class Priced:
     removed_ns: int | None = None
     together: Together | None = None
     explains_ns: int | None = None
+    unknown: bool = False
 
 
-def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
+def priced(registered: Registered, draft: Draft, signals: Signals, least: float = 0.0) -> Priced:
     """Price a draft; one without a change keeps the price that its rule gave it.
 
     The graph is that of the whole recording, since a step follows the one before it, and its counted steps are some of
     the typical ones: the saving is computed as a share of these, and applied to the typical step. Where calls are not
     linked to what they launched, a draft's own price for that case takes its place.
+
+    Args:
+        registered: The rule.
+        draft: What it said.
+        signals: The rank's.
+        least: Share of the step below which a finding is not shown: what can't save more has a price.
     """
     cost, length, removed, explains = draft.cost_ns, signals.maybe(step_ns), None, None
+    at_most = None
     if draft.unlinked_ns is not None and signals.maybe(linked) is False:
         # Nor can the graph tell what remains of it once others are fixed.
         cost, draft = draft.unlinked_ns, replace(draft, change=None)
@@ -83,8 +96,11 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
         else:
             # What other ranks would gain by the same change is not this finding's price.
             cost = min(max(prediction.saved_ns, 0), prediction.removed_ns)
+            if prediction.devices_ns is not None:
+                at_most = min(prediction.devices_ns, prediction.removed_ns)
             if length is not None and prediction.base_ns > 0:
                 cost, removed = (ns * length // prediction.base_ns for ns in (cost, prediction.removed_ns))
+                at_most = None if at_most is None else at_most * length // prediction.base_ns
             if draft.explaining is not None:
                 explains = max(graph.predict(draft.explaining).saved_ns, 0)
                 if length is not None and prediction.base_ns > 0:
@@ -92,8 +108,18 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
     if cost is not None:
         limits = [limit for limit in (draft.most_ns, length) if limit is not None]
         cost = min(cost, *limits) if limits else cost
+        at_most = None if at_most is None else min(at_most, *limits)
+        if at_most is not None and at_most >= max(_UNKNOWN_TIMES * cost, least * (length or 0), 1):
+            return _unknown(registered, draft, signals, at_most)
     look = command(registered, draft, signals)
     return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length, look, None, removed, None, explains)
+
+
+def _unknown(registered: Registered, draft: Draft, signals: Signals, at_most: int) -> Priced:
+    """A draft without its price, and without its change, which no graph can tell what remains of."""
+    look, draft = command(registered, draft, signals), replace(draft, taken_ns=draft.taken_ns or at_most, change=None)
+    ranks, length = draft.ranks or (signals.rank,), signals.maybe(step_ns)
+    return Priced(registered, draft, ranks, None, length, look, unknown=True)
 
 
 def saved_by_all(found: Sequence[Priced], signals: Signals) -> int | None:

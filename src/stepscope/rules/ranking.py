@@ -27,6 +27,10 @@ _HIDDEN_TIMES: Final = 3
 _HIDDEN_SHARE: Final = 0.05
 _HIDDEN: Final = said("Other work takes nearly as long, so that little of that is saved.")
 _BESIDE: Final = said("By itself that saves little, since other work takes as long.")
+_UNKNOWN: Final = said(
+    "How much of that the step would save is not known: nothing links the device's work to the calls that launched it, "
+    "and what the host does meanwhile may take as long."
+)
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
@@ -118,7 +122,7 @@ def _finding(one: Priced, least: float) -> Finding:
     if place is None and taken is not None:
         place = round((_WAITING if draft.waiting else _UNPRICED) * taken)
     with_others = one.together
-    notes = (with_others.text,) if with_others else ()
+    notes = (with_others.text,) if with_others else (_UNKNOWN,) if one.unknown else ()
     return Finding(
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
         draft.confidence, evidence, draft.actions, taken_ns=taken,

@@ -33,6 +33,8 @@ class Prediction:
         removed_ns: Time per step that the change itself takes away, hidden or not. A step can save more than that
             only where other ranks, which are taken to change too, come to their collectives sooner.
         steps: Which steps the mean is of, as in `steps`.
+        devices_ns: What the step would save if the devices alone paced it, where the graph can't tell whether they do;
+            None where it can.
         residual: By how much the unchanged replay misses the recorded time of these steps, as a fraction of it; None
             where no host is recorded, since gaps that have no other reason are then kept as they are.
     """
@@ -43,6 +45,7 @@ class Prediction:
     removed_ns: int
     steps: tuple[int, ...]
     residual: float | None
+    devices_ns: int | None = None
 
     @property
     def gain_ceiling(self) -> float:
@@ -58,15 +61,17 @@ class StepGraph:
         built: The graph and what it was made of.
         effects: Where events are found in it.
         base_ns: Sum of the counted steps in the unchanged replay.
-        apart: Whether most device work has no call that launched it, though the host is recorded, and the devices are
-            busy nearly all the time: waits of the host can't be distinguished from its own work, so that the devices
-            alone show what a change of theirs saves.
+        apart: Whether most device work has no call that launched it, though the host is recorded: waits of the host
+            can't be distinguished from its own work.
+        busy: Whether the devices are busy nearly all the time. If so they alone show, of a graph that is apart, what a
+            change of theirs saves; else nobody knows whether they or the host pace the steps.
     """
 
     built: Built
     effects: Effects
     base_ns: int
     apart: bool = False
+    busy: bool = False
 
     @classmethod
     def of(cls, trace: Trace) -> StepGraph:
@@ -82,9 +87,12 @@ class StepGraph:
         timing = self.effects.of(change)
         ends = replay(self.built.graph, timing)
         total = max(total_ns(self.built, ends, timing.took), apart_ns(self.effects, change, timing))
+        of_devices = None
         if self.apart:
             unchanged, changed = (devices_ns(self.built, one) for one in (self.built.graph.nodes.end, ends))
-            total = min(total, self.base_ns - (unchanged - changed))
+            of_devices = unchanged - changed
+        if of_devices is not None and self.busy:
+            total, of_devices = min(total, self.base_ns - of_devices), None
         if timing.arrivals.most == 1:
             # Nothing takes longer, and whatever can begin sooner may as well begin when it did.
             total = min(total, self.base_ns)
@@ -94,7 +102,8 @@ class StepGraph:
         base, new, removed = (ns // number for ns in (self.base_ns, total, gone))
         told = self.built.threads.main >= 0
         off = abs(self.base_ns - recorded) / max(recorded, 1) if told else None
-        return Prediction(base, new, base - new, removed, self.built.selection.counted, off)
+        alone = None if of_devices is None else of_devices // number
+        return Prediction(base, new, base - new, removed, self.built.selection.counted, off, alone)
 
     def replay(self, change: Change) -> Times:
         """End of each node under a change, int64[nodes]."""
@@ -117,13 +126,15 @@ def _of(trace: Trace) -> StepGraph:
     effects = Effects.on(built, read_spans(trace, built.selection), found)
     unchanged = replay(built.graph, effects.of(Change()))
     base = total_ns(built, unchanged, effects.took)
-    return StepGraph(built, effects, base, _apart(built, base))
+    return StepGraph(built, effects, base, _apart(built), _busy(built, base))
 
 
-def _apart(built: Built, base: int) -> bool:
+def _apart(built: Built) -> bool:
+    launch = built.activities.launch
+    return built.threads.main >= 0 and 2 * np.count_nonzero(launch >= 0) < launch.size
+
+
+def _busy(built: Built, base: int) -> bool:
     work = built.activities
-    if built.threads.main < 0 or 2 * np.count_nonzero(work.launch >= 0) >= work.launch.size:
-        return False
     counted = np.isin(work.step, built.selection.counted)
-    busy = Intervals.union_of(work.ts[counted], work.end[counted]).total
-    return busy >= _BUSY * base
+    return Intervals.union_of(work.ts[counted], work.end[counted]).total >= _BUSY * base
