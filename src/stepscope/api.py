@@ -225,7 +225,7 @@ def open(
 
     Args:
         path: A file or folder, or a list of them.
-        run: Of several runs of the same ranks, the sub-folder of one; None for the last.
+        run: Of several runs, each with ranks of its own, the name of one; None for the last.
         span: Of several recordings of each rank, the number of one in time order, from 1; None for the usual one.
         device: The device, if the recording does not name it or names it wrongly, such as `Ascend 910B3`.
         memory: The size of its memory, if that is not recorded: `64GiB`.
@@ -273,7 +273,7 @@ def compare(
         base_steps: Steps of the base, by their recorded number.
         steps: Steps; empty for the typical ones.
         base_run: Run of the base.
-        run: Of several runs of the same ranks, the sub-folder of one; None for the last.
+        run: Of several runs, each with ranks of its own, the name of one; None for the last.
         base_span: Span of the base.
         span: Of several recordings of each rank, the number of one in time order, from 1.
         confidence: Chance that the interval of the step time's ratio holds the true one; 0.99 if None.
@@ -323,7 +323,7 @@ def sweep(
         at: Their batch sizes or numbers of ranks; empty for what is recorded.
         by: `batch` or `ranks`; None for what differs.
         rank: Rank of each; None for the one that waits least for the others.
-        run: Of several runs of the same ranks, the sub-folder of one; None for the last.
+        run: Of several runs, each with ranks of its own, the name of one; None for the last.
         span: Of several recordings of each rank, the number of one in time order, from 1.
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.

@@ -30,7 +30,9 @@ Steps = Annotated[
 Ranks = Annotated[list[int] | None, typer.Option("--rank", metavar="N", help="Only this rank; may be repeated.")]
 Run = Annotated[
     str | None,
-    typer.Option("--run", metavar="FOLDER", help="Of several runs of the same ranks, this one, not the last."),
+    typer.Option(
+        "--run", metavar="FOLDER", help="Of several runs, each with ranks of its own, this one, not the last."
+    ),
 ]
 Span = Annotated[
     int | None,

@@ -29,7 +29,7 @@ def _runs(choice: Choice) -> list[Note]:
     return [
         (
             "runs", "warning", len(choice.runs),
-            said("the input holds {runs} runs of the same ranks", runs=len(choice.runs)),
+            said("the input holds {runs} runs, each with ranks of its own", runs=len(choice.runs)),
             said("{run} is analysed; choose another with --run: {listed}", run=choice.run, listed=listed),
         )
     ]  # fmt: skip
