@@ -82,6 +82,16 @@ def test_the_first_sheet_has_the_figures_a_chart_and_the_way_to_all_others(tmp_p
     assert len(front._charts) == 1
 
 
+def test_tables_without_rows_are_named_but_have_no_sheet(tmp_path: Path) -> None:
+    row = ("k", 1, 1, 1, 1, 1, 1, 0.1, 0)
+    tables = {"kernels": Table.from_rows(KERNELS, [row]), "operators": Table.from_rows(KERNELS, [])}
+    found = book(Report({}, (), (), tables), tmp_path / "r.xlsx")
+    assert "kernels" in found.sheetnames
+    assert "operators" not in found.sheetnames
+    texts = [cell.value for row in found["report"] for cell in row if cell.value]
+    assert texts[-2:] == ["Tables without rows", "operators"]
+
+
 def test_findings_are_wrapped(tmp_path: Path) -> None:
     sheet = book(sample_report(), tmp_path / "r.xlsx")["findings"]
     heading = [cell.value for cell in sheet[1]]

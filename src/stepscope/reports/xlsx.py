@@ -1,4 +1,4 @@
-"""The report as a workbook: a sheet per table, with exact values and units in the headings."""
+"""The report as a workbook: a sheet per table that has rows, with exact values and units in the headings."""
 
 from __future__ import annotations
 
@@ -117,11 +117,14 @@ def _write(report: Contents, sheets: Sheets, max_rows: int) -> None:
     if report.diagnosis is not None:
         findings = [_finding(finding) for finding in report.findings]
         shown["findings"] = lambda name: sheets.table(name, _FINDINGS, findings)
+    empty = []
     for table_name, table in report.tables.items():
-        if report.computed(table_name):
+        if report.computed(table_name) and len(table):
             shown[table_name] = partial(_one, sheets, table, max_rows)
+        elif report.computed(table_name):
+            empty.append(table_name)
     names = {table_name: sheets.name(table_name) for table_name in shown}
-    xlsx_front.write(sheets.book, sheets.front, report, outline(report), names)
+    xlsx_front.write(sheets.book, sheets.front, report, outline(report), names, empty)
     for table_name, write_sheet in shown.items():
         write_sheet(names[table_name])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from stepscope.language import said, told
@@ -19,7 +19,9 @@ _COLOURS: Final = ("#3b7dd8", "#e0703c", "#c9a227", "#b9bec5")
 _WIDTHS: Final = (44, 16, 16, 16, 16, 16)
 
 
-def write(book: Any, sheet: Any, report: Contents, page: Outline, links: Mapping[str, str]) -> None:
+def write(
+    book: Any, sheet: Any, report: Contents, page: Outline, links: Mapping[str, str], empty: Sequence[str]
+) -> None:
     """Fill the first sheet, from its top to its end.
 
     Args:
@@ -28,6 +30,7 @@ def write(book: Any, sheet: Any, report: Contents, page: Outline, links: Mapping
         report: What the workbook is of.
         page: The same as a page.
         links: Name of the sheet of each table.
+        empty: Tables without rows, which have none.
     """
     page, front = page.told(), _Front(book, sheet)
     front.line(page.title, front.title)
@@ -52,6 +55,10 @@ def write(book: Any, sheet: Any, report: Contents, page: Outline, links: Mapping
     front.heading(said("Sheets"))
     for table, name in links.items():
         front.link(name, table)
+    if empty:
+        front.heading(said("Tables without rows"))
+        for table in empty:
+            front.line(table)
 
 
 class _Front:
