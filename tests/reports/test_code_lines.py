@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import shlex
 
 import pytest
 from rich.cells import cell_len
 
-from stepscope.reports.lines.code import code_lines
+from stepscope.reports.blocks import Item
+from stepscope.reports.lines.code import code_lines, command_lines
+from stepscope.reports.lines.item import item_lines
 
 LOADER = "DataLoader(dataset, num_workers=2 * n, prefetch_factor=4, persistent_workers=True)"
 
@@ -48,3 +51,30 @@ def test_it_is_the_same_code_at_every_width(width: int) -> None:
     lines = code_lines(LOADER, width)
     assert max(map(cell_len, lines)) <= width
     assert ast.dump(ast.parse("\n".join(lines))) == ast.dump(ast.parse(LOADER))
+
+
+COMMAND = "ncu --set full --kernel-name 'regex:^a kernel of some length$' --launch-skip 3 --launch-count 1 python x.py"
+
+#: Width of a line with the command and what it is for.
+FITS = 4 + len("look inside: ") + len(COMMAND)
+
+
+@pytest.mark.parametrize("width", [44, 60, 80, 120])
+def test_a_command_goes_on_between_its_words(width: int) -> None:
+    lines = command_lines(COMMAND, width)
+    assert [line for line in lines if cell_len(line) > width] == []
+    assert all(line.endswith(" \\") for line in lines[:-1])
+    assert shlex.split("\n".join(lines).replace("\\\n", "")) == shlex.split(COMMAND)
+
+
+def test_a_word_that_is_longer_than_a_line_has_one_of_its_own() -> None:
+    pattern = f"regex:^{'k' * 90}$"
+    assert command_lines(f"ncu -k {pattern} python", 40) == ["ncu -k \\", f"{pattern} \\", "python"]
+
+
+@pytest.mark.parametrize(("width", "lines"), [(48, 5), (FITS - 1, 2), (FITS, 1)])
+def test_commands_stand_beside_what_they_are_for_if_they_fit(width: int, lines: int) -> None:
+    item = Item(1, "KRN001", "a title", "5 %", "a text", inspect=COMMAND)
+    texts = [line.plain for line in item_lines(item, width, ascii_only=True)]
+    [at] = [number for number, text in enumerate(texts) if "look inside:" in text]
+    assert texts[at : at + lines][-1].endswith("x.py")

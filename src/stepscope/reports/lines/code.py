@@ -1,7 +1,8 @@
-"""Lines of code that are longer than a terminal is wide."""
+"""Lines of code, and commands, that are longer than a terminal is wide."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from rich.cells import cell_len
@@ -12,6 +13,9 @@ _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 #: Cells that a line below an open bracket has at least; else it is indented by four.
 _LEAST: Final = 24
 _INDENT: Final = 4
+#: Words as a shell reads them, and what makes it read on in the next line.
+_WORD: Final = re.compile(r"(?:'[^']*'|\S)+")
+_ON: Final = " \\"
 
 
 def code_lines(line: str, width: int) -> list[str]:
@@ -54,3 +58,16 @@ def _place(line: str, width: int, outer: list[int]) -> tuple[int, list[int]] | N
             column = opened[-1] if width - opened[-1] > _LEAST else indent + _INDENT - 1
             place = (at + 1, [*opened[:-1], column])
     return place
+
+
+def command_lines(command: str, width: int) -> list[str]:
+    """The command in lines of at most `width` cells that a shell reads as one; a longer word is not divided."""
+    lines, line, words = [], "", _WORD.findall(command)
+    for number, word in enumerate(words, start=1):
+        longer = f"{line} {word}" if line else word
+        room = width - (0 if number == len(words) else len(_ON))
+        if line and cell_len(longer) > room:
+            lines.append(line + _ON)
+            longer = word
+        line = longer
+    return [*lines, line]

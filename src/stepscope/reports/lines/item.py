@@ -10,7 +10,7 @@ from rich.text import Text
 
 from stepscope.language import listing, said, told
 from stepscope.reports.blocks import Item, Remedy
-from stepscope.reports.lines.code import code_lines
+from stepscope.reports.lines.code import code_lines, command_lines
 from stepscope.reports.lines.wrapping import wrapped
 from stepscope.reports.text import cut
 
@@ -29,7 +29,7 @@ def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
     for number, remedy in enumerate(item.remedies[:_REMEDIES]):
         lines += _remedy(remedy, width, ascii_only, with_code=number == 0)
     if item.inspect:
-        lines += _wrapped(Text.assemble((told(said("look inside: ")), "dim"), item.inspect), width, _INDENT)
+        lines += _command(item.inspect, width)
     if item.also:
         also = told(said("also explains: {findings}", findings=listing(item.also, "; ")))
         lines += _wrapped(Text(also, style="dim"), width, _INDENT)
@@ -64,6 +64,19 @@ def _remedy(remedy: Remedy, width: int, ascii_only: bool, *, with_code: bool) ->
             for line in code:
                 for short in code_lines(line, width - _INDENT - 4):
                     yield Text(" " * (_INDENT + 2) + f"{sign} {short}", style=style)
+
+
+def _command(command: str, width: int) -> Iterator[Text]:
+    """A command to be copied; below what it is for where it takes more than that line."""
+    label = Text(" " * _INDENT + told(said("look inside: ")), style="dim")
+    if label.cell_len + cell_len(command) <= width:
+        yield label.append(command, style="not dim")
+        return
+    label.rstrip()
+    yield label
+    for line in command_lines(command, width - _INDENT - 2):
+        # What is longer than a line is left to the terminal, which doesn't put an end of line into it.
+        yield Text(" " * (_INDENT + 2) + line, no_wrap=True, overflow="ignore")
 
 
 def _wrapped(text: Text, width: int, indent: int) -> list[Text]:
