@@ -37,6 +37,15 @@ def test_zero_bubble_is_offered_where_the_framework_has_it() -> None:
     assert Schedule.ZERO_BUBBLE not in schedules(Framework.MEGATRON.value)
 
 
+def test_micro_batches_are_also_threes_and_sixes() -> None:
+    # 768 sequences over 128 replicas are 6 each, whose one gather of the weights beats three over a slow network.
+    found = stepscope.plan(
+        "llama2-70b", devices=128, device="a100-80gb", seq=4096, global_batch=768, tp=1, pp=1, zero=3, recompute="full",
+        framework="fsdp", machine={"network": 2.5},
+    )  # fmt: skip
+    assert [plan.layout.micro_batch for plan in found.plans] == [6, 3, 2, 1]
+
+
 def test_fsdp_by_itself_has_no_stages_unless_asked_for() -> None:
     asked: dict[str, Any] = {"devices": 64, "device": "h100", "seq": 8192, "global_batch": 256, "framework": "fsdp"}
     found = stepscope.plan("llama3-70b", top=40, **asked)

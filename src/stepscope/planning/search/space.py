@@ -12,7 +12,7 @@ from stepscope.planning.request import Request, completed, usual_precision
 
 #: Tokens that a context-parallel rank has at least, unless it is fixed.
 _LEAST_TOKENS: Final = 2048
-_MICRO_BATCHES: Final = (1, 2, 4, 8, 16, 32)
+_MICRO_BATCHES: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MOST_STAGES: Final = 64
 #: Layers of the fullest stage or chunk, as a multiple of the mean, up to which a division is looked at.
 _UNEVEN: Final = 1.07
