@@ -49,13 +49,15 @@ def test_without_operators_the_rule_abstains() -> None:
         drafts("MEM005", {})
 
 
-def history(times: int = 28, retaken: int = 27, free_ns: int | None = 190_000_000) -> dict[object, object]:
+def history(
+    times: int = 28, retaken: int = 27, free_ns: int | None = 190_000_000, most_taking_ns: int = 190_000_000
+) -> dict[object, object]:
     one = Emptying(
         "/home/me/proj/entrance.py(104): compress", times, 15 * times, times << 30, 15 * retaken, retaken, free_ns
     )
     return {
         allocator.emptyings: (one,), allocator.history_ns: 69_700_000_000, job.step_ns: 69_700_000_000,
-        allocator.variable: "PYTORCH_CUDA_ALLOC_CONF",
+        allocator.variable: "PYTORCH_CUDA_ALLOC_CONF", allocator.most_taking_ns: most_taking_ns,
     }  # fmt: skip
 
 
@@ -67,6 +69,12 @@ def test_a_snapshot_names_the_line_and_a_price_that_may_be_small() -> None:
     assert figures(draft.summary).count("405") == 2  # allocated again, by as many calls
     assert draft.always
     assert drafts("MEM005", history(free_ns=None))[0].cost_ns is None
+
+
+def test_taking_memory_anew_does_not_cost_more_than_what_passes_before_it() -> None:
+    (draft,) = drafts("MEM005", history(most_taking_ns=10_000_000))
+    assert draft.cost_ns == 200_000_000
+    assert "200 ms" in figures(draft.summary)
 
 
 def test_once_or_twice_or_at_the_end_is_nothing() -> None:

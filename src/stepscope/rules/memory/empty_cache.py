@@ -15,8 +15,8 @@ needs memory: that is another finding. The price is what the step would save if 
 
 In the history of a memory snapshot, segments are given back with `empty_cache` on the call stack, at one line, at least
 `min_times`, and after most of these times segments are allocated again. The price is the time between the segments
-given back, and as much for taking those anew: cudaMalloc costs about what cudaFree does, and its own time is not
-recorded.
+given back, and as much for taking those anew, as far as so much passes before segments are taken: cudaMalloc costs
+about what cudaFree does, and its own time is not recorded.
 
 ## What to try
 Remove the call. If it was put there against failing allocations, their cause is fragmentation or a peak that is too
@@ -41,7 +41,15 @@ from stepscope.rules.wording import often
 from stepscope.signals import Signals
 from stepscope.signals.memory.driver_memory import driver_calls, driver_share, emptied, unasked_frees
 from stepscope.signals.shared.job import platform
-from stepscope.signals.snapshots.allocator import Emptying, cost_ns, driver_names, emptyings, history_ns, variable
+from stepscope.signals.snapshots.allocator import (
+    Emptying,
+    cost_ns,
+    driver_names,
+    emptyings,
+    history_ns,
+    most_taking_ns,
+    variable,
+)
 
 _REMOVE = {
     "npu": Action(
@@ -79,7 +87,8 @@ def _in_history(s: Signals, found: tuple[Emptying, ...], limits: Limits) -> Iter
             continue
         spent = None
         if one.free_ns is not None:
-            spent = one.free_ns * (one.segments + min(one.taken, one.segments)) // one.segments
+            again = one.free_ns * min(one.taken, one.segments) // one.segments
+            spent = one.free_ns + min(again, s(most_taking_ns))
         price = (
             ""
             if spent is None

@@ -35,6 +35,12 @@ _DRIVER: Final = {
     ("PYTORCH_NPU_ALLOC_CONF", False): ("aclrtMalloc", "aclrtFree"),
     ("PYTORCH_NPU_ALLOC_CONF", True): ("aclrtMapMem", "aclrtUnmapMem"),
 }
+#: The time of a call that takes a segment is part of what passes since the entry before it.
+_TAKING_SQL: Final = """
+SELECT coalesce(sum(passed), 0) FROM (
+    SELECT action, ts - lag(ts) OVER (PARTITION BY device ORDER BY seq) AS passed FROM allocator_events
+) WHERE action IN ('segment_alloc', 'segment_map')
+"""
 _UNTIMED_SQL: Final = "SELECT count(*) FROM health WHERE code = 'no-times'"
 
 
@@ -68,6 +74,13 @@ def history_ns(s: Signals) -> int:
     if not found or s.trace.scalar(_UNTIMED_SQL):
         raise MissingInputError.of("history")
     return int(found)
+
+
+@signal("ns")
+def most_taking_ns(s: Signals) -> int:
+    """The most that taking segments from the device took in the history of a memory snapshot."""
+    s(history_ns)
+    return int(s.trace.scalar(_TAKING_SQL))
 
 
 @signal()
