@@ -10,7 +10,14 @@ from stepscope.signals import Signals
 from stepscope.signals.signal import Signal
 from stepscope.signals.snapshots.generations import Superseded, superseded
 from stepscope.signals.snapshots.peak_makeup import makeup, trains
-from stepscope.signals.snapshots.peak_parts import PeakPart, brief, math_attention, scores, weight_copies
+from stepscope.signals.snapshots.peak_parts import (
+    PeakPart,
+    brief,
+    kept_by_forward,
+    math_attention,
+    scores,
+    weight_copies,
+)
 
 ATTENTION = [frame("softmax", "/home/me/nn_utils.py", 6), frame("attention", "/home/me/model.py", 30)]
 SCORES = [frame("attention", "/home/me/model.py", 28)]
@@ -109,6 +116,21 @@ def test_what_lives_briefly_and_the_peak_without_it(tmp_path: Path) -> None:
     part = told(tmp_path, brief, history)
     assert lines(part) == [("/home/me/train.py(1): update", 8, 1)]
     assert (part.peak, part.without) == (10 * MIB, 2 * MIB + 512)
+
+
+def test_the_peak_without_what_lives_briefly_is_not_lower_by_what_lives_longer(tmp_path: Path) -> None:
+    history = History().alloc(0, 16 * MIB, "main").alloc(1 << 30, 8 * MIB, "step").alloc(2 << 30, 8 * MIB, "step")
+    many(history.free(2 << 30, 8 * MIB), 40).free(1 << 30, 8 * MIB)
+    part = told(tmp_path, brief, history)
+    assert (part.bytes, part.peak, part.without) == (8 * MIB, 32 * MIB, 24 * MIB)
+
+
+def test_what_forward_passes_keep(tmp_path: Path) -> None:
+    history = History().alloc(0, 4 * MIB, "main").alloc(1 << 30, 8 * MIB, frames=LINEAR)
+    many(history).alloc(2 << 30, 2 * MIB, frames=LINEAR).free(2 << 30, 2 * MIB)
+    part = told(tmp_path, kept_by_forward, history)
+    assert (part.bytes, part.count, part.peak, part.without) == (8 * MIB, 1, 14 * MIB, 6 * MIB)
+    assert told(tmp_path, kept_by_forward, History().alloc(0, MIB, "main")) is None
 
 
 def test_the_peak_by_purpose_and_line(tmp_path: Path) -> None:

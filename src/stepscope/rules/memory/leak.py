@@ -40,6 +40,7 @@ from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action, Fate
+from stepscope.rules.memory.remedies import DETACH
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import torch_module
 from stepscope.signals import Signals
@@ -54,14 +55,6 @@ from stepscope.signals.snapshots.rounds import rising
 _PARTS = 4
 #: Bytes of the largest device that is sold (B300, MI355X), where the recording does not say how much there is.
 _LARGEST = 288 * 10**9
-
-_DETACH = Action(
-    "Keep numbers, not tensors with their graphs",
-    before="losses.append(loss)",
-    after="losses.append(loss.detach())  # or loss.item(), once in many steps",
-    page="memory-leaks",
-)
-
 
 _OUTPUTS = Action(
     "Keep results on the host, or only what is read of them",
@@ -112,7 +105,7 @@ def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
                 place=worst["place"], bytes_per_step=quantity(worst["bytes_per_step"], "bytes"),
                 bytes=quantity(worst["bytes"], "bytes"),
             ),
-            actions=(_DETACH, _OUTPUTS),
+            actions=(DETACH, _OUTPUTS),
             fate=_fate(s, worst["bytes_per_step"] or 0, limits),
             rows=({"table": "memory_unreturned", "where": {"stack": worst["stack"]}},),
             numbers={"bytes per step": worst["bytes_per_step"] or 0, **limits},
@@ -134,9 +127,9 @@ def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
                     "memory behind, {per_step} per step on average.",
                     per_step=quantity(per_step, "bytes"), levels=grown, size=size,
                 ),
-                actions=(_DETACH, _HOLDER)
+                actions=(DETACH, _HOLDER)
                 if one.device is None
-                else (_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
+                else (DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
                 # How much memory the host has is not recorded.
                 fate="" if one.device is None else _fate(s, per_step, limits),
                 rows=({"table": "memory_timeline", "where": {"device": one.device}},),
@@ -153,7 +146,7 @@ def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
                 "back.",
                 place=one_stack.place, per_round=quantity(one_stack.per_round, "bytes"), rounds=one_stack.rounds,
             ),
-            actions=(_DETACH, _OUTPUTS),
+            actions=(DETACH, _OUTPUTS),
             confidence=0.6,
             rows=({"table": "memory_unreturned", "where": {"stack": one_stack.stack}},),
             numbers={"bytes per round": one_stack.per_round, "rounds": one_stack.rounds, **limits},
@@ -170,8 +163,9 @@ def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
                 place=blocks.place, each=quantity(blocks.each, "bytes"), count=blocks.count,
                 bytes=quantity(blocks.bytes, "bytes"),
             ),
-            actions=(_DETACH, _OUTPUTS, _HOLDER),
-            confidence=0.7,
+            actions=(DETACH, _OUTPUTS, _HOLDER),
+            # What grows ends a program; it comes before what its peak is made of.
+            confidence=0.85,
             rows=({"table": "memory_unreturned", "where": {"stack": blocks.stack}},),
             numbers={"bytes": blocks.bytes, "count": blocks.count, **limits},
         )  # fmt: skip
@@ -187,7 +181,7 @@ def _growing(s: Signals, limits: Limits) -> Iterator[Draft]:
                     "times in all), and never gives any back.",
                     size=calls.steps.size - 1, size_2=taken.event.size,
                 ),
-                actions=(_DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
+                actions=(DETACH, _OUTPUTS, _who(torch_module(s.maybe(platform) or "other"))),
                 confidence=0.5,
                 events=taken.event[:20],
                 rows=({"table": "memory_churn", "where": {"step": None}},),

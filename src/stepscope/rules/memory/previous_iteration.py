@@ -25,29 +25,15 @@ the same sizes looks the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from stepscope.language import said
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.places import short_place
-from stepscope.rules.finding import Action
+from stepscope.rules.memory.remedies import DROP, NO_GRAD
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.snapshots.generations import Superseded, superseded
 from stepscope.signals.snapshots.peak_makeup import trains
-
-_DROP: Final = Action(
-    "Let go of the previous result before the next iteration",
-    before="for batch in loader:\n    output = model(batch)",
-    after="for batch in loader:\n    output = model(batch)\n    ...\n    del output   # or keep output.detach() only",
-    page="memory-leaks",
-)
-_NO_GRAD: Final = Action(
-    "Run without gradients where no backward pass follows: no activations are kept then",
-    before="output = model(batch)",
-    after="with torch.no_grad():   # or torch.inference_mode()\n    output = model(batch)",
-    page="memory-leaks",
-)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -71,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             peak_2=quantity(found.peak - found.bytes, "bytes"), older=older,
         )
         + (said(" No backward pass is recorded: under no_grad neither generation would be kept.") if alone else ""),
-        actions=(_NO_GRAD, _DROP) if alone else (_DROP,),
+        actions=(NO_GRAD, DROP) if alone else (DROP,),
         confidence=0.9,
         rows=({"table": "memory_peak_stacks", "where": {"by": "purpose"}},),
         numbers={"bytes": found.bytes, "blocks": found.count, "alike": found.alike, **limits},

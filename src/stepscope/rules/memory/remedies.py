@@ -39,6 +39,24 @@ SHARD: Final = Action(
     after="fully_shard(model)   # several ranks; on one: bfloat16 or quantised weights, states of 8 bits",
     page="fsdp-zero",
 )
+DETACH: Final = Action(
+    "Keep numbers, not tensors with their graphs",
+    before="losses.append(loss)",
+    after="losses.append(loss.detach())  # or loss.item(), once in many steps",
+    page="memory-leaks",
+)
+DROP: Final = Action(
+    "Let go of the previous result before the next iteration",
+    before="for batch in batches:\n    output = model(batch)",
+    after="for batch in batches:\n    output = model(batch)\n    ...\n    del output   # or keep output.detach() only",
+    page="memory-leaks",
+)
+NO_GRAD: Final = Action(
+    "Run without gradients where no backward pass follows: no activations are kept then",
+    before="output = model(batch)",
+    after="with torch.no_grad():   # or torch.inference_mode()\n    output = model(batch)",
+    page="memory-leaks",
+)
 PAD: Final = Action("Pad inputs to a few sizes, and begin with the largest", page="memory-fragmentation")
 
 

@@ -27,6 +27,7 @@ SELECT stack FROM call_stacks, told WHERE list_has_any(call_stacks.frames, told.
 _PLACES_SQL: Final = """
 SELECT stack, coalesce(place, 'unknown') AS place, category = 'backward' AS backward FROM call_stacks
 """
+_FORWARD_SQL: Final = "SELECT stack FROM call_stacks WHERE category = 'forward'"
 _EXIT_SQL: Final = """
 SELECT seq FROM allocator_events WHERE device = $device AND action IN ('free_requested', 'free')
     AND stack IN (SELECT unnest($stacks)) ORDER BY seq
@@ -96,6 +97,15 @@ def brief(s: Signals) -> PeakPart | None:
     return _part(s, levels, tall & (life <= BRIEF), tall & (life <= 8 * BRIEF))
 
 
+@signal()
+def kept_by_forward(s: Signals) -> PeakPart | None:
+    """Memory at the peak that forward passes allocated and that lives longer than a few operators."""
+    levels = _levels(s)
+    rows, found = levels.rows, s.trace.columns(_FORWARD_SQL)["stack"].astype(np.int64)
+    lasts = (rows["seq"] >= 0) & (rows["freed"] - rows["seq"] > BRIEF)
+    return _part(s, levels, lasts & np.isin(rows["stack"], found))
+
+
 def _levels(s: Signals) -> SnapshotLevels:
     device = s(makeup).device
     return next(one for one in snapshot_levels(s.trace) if one.device == device)
@@ -119,6 +129,7 @@ def _part(
     """The chosen allocations that are live at the peak; None if none is.
 
     The peak without them leaves out all allocations of the same call stacks (by default the chosen ones) at any time.
+    It is not lower than the peak by more than the chosen ones take of it, though others of those stacks were left out.
     """
     live = levels.live(levels.peak)
     mine = live[chosen[live]]
@@ -132,10 +143,9 @@ def _part(
     lines = [Holder(place, sum(sizes), len(sizes), max(sizes)) for place, sizes in by_line.items()]
     lines.sort(key=lambda one: (-one.bytes, one.name))
     named = np.isin(rows["stack"], np.unique(rows["stack"][mine]))
-    return PeakPart(
-        int(rows["requested"][mine].sum()), int(mine.size), tuple(lines), int(levels.requested.max()),
-        _without(levels, (chosen if kin is None else kin) & named),
-    )  # fmt: skip
+    taken, peak = int(rows["requested"][mine].sum()), int(levels.requested.max())
+    without = _without(levels, (chosen if kin is None else kin) & named)
+    return PeakPart(taken, int(mine.size), tuple(lines), peak, max(without, peak - taken))
 
 
 def _without(levels: SnapshotLevels, gone: NDArray[np.bool_]) -> int:
