@@ -89,6 +89,7 @@ _WORDS: Final = {
     "input data": said("input data"),
     "autotuning": said("autotuning"),
     "weights cast by autocast": said("weights cast by autocast"),
+    "private pools": said("private pools"),
     "temporaries": said("temporaries"),
     "optimizer state": said("optimizer state"),
     "parameters and optimizer state": said("parameters and optimizer state"),

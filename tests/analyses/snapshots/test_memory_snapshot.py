@@ -57,6 +57,18 @@ def test_pools_streams_and_expandable_segments_are_apart(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
+def test_what_private_pools_hold_is_none_of_the_activations(tmp_path: Path) -> None:
+    history = History().alloc(0, 2048, "forward").alloc(1 << 20, 1024, "forward")
+    for _ in range(70):
+        history.alloc(1 << 30, 512, "other").free(1 << 30, 512)
+    parts = [segment(0, [_live(2048)], segment_pool_id=(0, 1)), segment(1 << 20, [_live(1024)])]
+    rows = _asked("memory_peak_stacks", tmp_path, snapshot(parts, history))
+    held = {row["name"]: row["bytes"] for row in rows if row["by"] == "purpose"}
+    assert {name: held[name] for name in ("private pools", "activations")} == {
+        "private pools": 2048, "activations": 1024
+    }  # fmt: skip
+
+
 def test_the_peak_is_exact_where_the_history_is_whole(tmp_path: Path) -> None:
     history = History().add("segment_alloc", 0, 2 * MIB).alloc(0, 600, "a").alloc(1024, 300, "b").free(0, 600)
     content = snapshot([segment(0, [block(1024), _live(512, 300), block(2 * MIB - 1536)])], history)

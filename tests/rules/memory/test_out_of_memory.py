@@ -9,6 +9,7 @@ from rules.memory.makeups import GIB, MIB, makeup, part
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import memory
 from stepscope.signals.snapshots import peak_makeup, peak_parts
+from stepscope.signals.snapshots.kept import KeptBlocks, kept_again
 
 FAILED: dict[str, Any] = {
     "ts": 5, "device": 0, "verdict": "shortage", "requested_bytes": 384 * MIB, "device_free_bytes": 252 * MIB,
@@ -34,6 +35,7 @@ def test_it_names_the_place_the_request_and_what_holds_the_memory() -> None:
         "21.0 GiB",
         "21.0 GiB",
         "22.0 GiB",
+        "22.2 GiB",
         "25.0 MiB",
         "252 MiB",
         "4.8 %",
@@ -56,12 +58,33 @@ def test_what_stays_calls_for_another_remedy_than_activations() -> None:
 
 
 def test_fragmentation_a_limit_and_others_are_told_apart() -> None:
-    (torn,) = drafts("MEM010", given(verdict="fragmentation"))
+    (torn,) = drafts("MEM010", given(verdict="fragmentation", free_bytes=3 * GIB))
     assert "expandable_segments:True" in torn.actions[0].after
+    assert "other processes" not in torn.summary
     (limit,) = drafts("MEM010", given(verdict="limit"))
     assert "set_per_process_memory_fraction" in limit.actions[0].text
     (other,) = drafts("MEM010", given(verdict="another process"))
     assert "other process" in other.actions[0].text
+
+
+def test_where_nearly_all_is_in_use_joining_what_is_free_comes_last() -> None:
+    (full,) = drafts("MEM010", given(verdict="fragmentation", free_bytes=2 * GIB))
+    assert [action.page for action in full.actions][1:] == ["activation-checkpointing", "batch-size",
+                                                            "memory-fragmentation"]  # fmt: skip
+
+
+def test_what_one_line_never_frees_comes_before_smaller_batches() -> None:
+    def kept(size: int) -> dict[object, object]:
+        return {**given(), kept_again: KeptBlocks("train.py(97): train", 1, 5, size, size // 5)}
+
+    assert drafts("MEM010", kept(6 * GIB))[0].actions[0].page == "memory-leaks"
+    assert drafts("MEM010", kept(5 * GIB))[0].actions[0].page == "flash-attention"
+
+
+def test_of_several_devices_the_full_one_is_named() -> None:
+    (draft,) = drafts("MEM010", {**given(device=1), peak_makeup.several: True})
+    assert "on device 1" in draft.summary
+    assert "device 0" not in drafts("MEM010", {**given(), peak_makeup.several: False})[0].summary
 
 
 def test_several_failures_are_one_finding_and_none_is_none() -> None:

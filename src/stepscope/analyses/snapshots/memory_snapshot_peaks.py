@@ -21,6 +21,8 @@ OLDER: Final = "older than the recording"
 
 #: Copies of weights that autocast made and kept.
 COPIED: Final = "weights cast by autocast"
+#: What is captured in a graph keeps its place for as long as the graph is there; programs may have pools of their own.
+POOLED: Final = "private pools"
 #: Frames in which autocast frees those: where its outermost region ends.
 AUTOCAST: Final = r"/autocast_mode\.py\(\d+\): __exit__$|clear_autocast_cache|at::autocast::clear_cache"
 
@@ -35,6 +37,7 @@ CASE
     WHEN category = 'data' THEN 'input data'
     WHEN category = 'autotune' THEN 'autotuning'
     WHEN cast_weight THEN '{COPIED}'
+    WHEN pooled THEN '{POOLED}'
     WHEN coalesce(brief, false) THEN 'temporaries'
     WHEN category = 'kv_cache' THEN 'KV cache'
     WHEN category = 'optimizer' THEN 'optimizer state'
@@ -78,10 +81,14 @@ WITH told AS (
 ), leaving AS (
     SELECT DISTINCT e.device, e.seq FROM allocator_events e JOIN call_stacks s USING (stack), told
     WHERE e.action IN ('free_requested', 'free') AND list_has_any(s.frames, told_frames)
+), pools AS (
+    SELECT device, address, address + bytes AS until FROM segments WHERE pool IS NOT NULL
 ), live AS (
     SELECT a.device, p.ts AS peak_ts, a.requested, a.seq IS NULL AS before, a.stack, s.place, s.module,
         coalesce(a.category, s.category, 'unknown') AS category, a.freed_seq - a.seq <= {BRIEF} AS brief, a.freed_seq,
-        l.seq IS NOT NULL AND a.seq IS NOT NULL AS cast_weight
+        l.seq IS NOT NULL AND a.seq IS NOT NULL AS cast_weight, EXISTS (
+            FROM pools g WHERE g.device = a.device AND a.address >= g.address AND a.address < g.until
+        ) AS pooled
     FROM allocations a JOIN (
         SELECT unnest($devices) AS device, unnest($rows) AS row, unnest($ts) AS ts
     ) p USING (device) LEFT JOIN call_stacks s USING (stack)

@@ -10,14 +10,16 @@ The program ended there, or caught the error and went on with less.
 The recording has the failure itself. What held the memory at that moment is listed by purpose and by source line. The
 reason is one of four: enough was free, but not contiguous (fragmentation); the device had enough free, so a limit of
 the process stopped it; even all that the process held would not have been enough, so another process holds the rest;
-or this process had used the memory up (shortage).
+or too little was left (shortage).
 
 ## What to try
 Against a shortage, what lowers the largest part: fewer samples at a time, recomputed activations, fused attention,
-half precision, sharded states. Against fragmentation, segments that grow.
+half precision, sharded states; blocks of one line that are never freed come first where they hold `kept_share` of what
+is in use. Against fragmentation, segments that grow; where less than `cached_share` is cached, that buys little.
 
 ## Known limits
-A snapshot taken after the program has cleaned up, without a history, does not show what failed.
+A snapshot taken after the program has cleaned up, without a history, does not show what failed. None says how much
+memory the device has, and thus what other processes hold.
 """
 
 from __future__ import annotations
@@ -30,15 +32,16 @@ from stepscope.language.part_words import in_words
 from stepscope.model.amounts import quantity
 from stepscope.model.places import operator_within, short_place, source_line
 from stepscope.rules.finding import Action
-from stepscope.rules.memory.remedies import CHECKPOINT, FUSED, HALF, LESS, SHARD, layout_actions
+from stepscope.rules.memory.remedies import CHECKPOINT, DETACH, FUSED, HALF, LESS, SHARD, layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.memory.memory import failures
-from stepscope.signals.snapshots.peak_makeup import OLD, Makeup, failed_makeups
+from stepscope.signals.snapshots.kept import kept_again
+from stepscope.signals.snapshots.peak_makeup import OLD, Makeup, failed_makeups, several
 from stepscope.signals.snapshots.peak_parts import math_attention, scores
 
 _REASONS: Final = {
-    "shortage": said("this process had used the memory up"),
+    "shortage": said("too little was left"),
     "fragmentation": said("enough was free, but not in one block"),
     "limit": said("the device had enough free: a limit of the process or the driver stopped it"),
     "another process": said("another process holds the rest of the device"),
@@ -48,8 +51,7 @@ _REASONS: Final = {
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Tell the first failure, and what held the memory."""
-    failed = s(failures)
-    if not failed:
+    if not (failed := s(failures)):
         return
     first = min(failed, key=lambda row: row["ts"])
     makeup = (s.maybe(failed_makeups) or {}).get(first["device"])
@@ -61,10 +63,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         + (said(": {asked} asked for", asked=quantity(asked, "bytes")) if asked is not None else ""),
         summary=said(
             "{asking}{amounts}: {reason}{more}.{holders}",
-            asking=_asking(first), amounts=_amounts(first), reason=_REASONS[first["verdict"]], more=more,
-            holders=_holders(makeup),
+            asking=_asking(first), amounts=_amounts(first, s.maybe(several) is True),
+            reason=_REASONS[first["verdict"]] + _beside(first), more=more, holders=_holders(makeup),
         ),
-        actions=tuple(_actions(s, first["verdict"], makeup, limits)),
+        actions=tuple(_actions(s, first, makeup, limits)),
         confidence=1.0,
         fate="failed",
         rows=({"table": "out_of_memory", "where": {"ts": first["ts"]}},),
@@ -86,9 +88,12 @@ def _asking(row: Mapping[str, Any]) -> str:
     )
 
 
-def _amounts(row: Mapping[str, Any]) -> str:
-    free = row["device_free_bytes"]
-    told = [] if free is None else [said("{free} were free on the device", free=quantity(free, "bytes"))]
+def _amounts(row: Mapping[str, Any], named: bool) -> str:
+    told, free = list[str](), quantity(row["device_free_bytes"] or 0, "bytes")
+    if named:
+        told += [said("{free} were free on device {device}", free=free, device=row["device"])]
+    elif row["device_free_bytes"] is not None:
+        told += [said("{free} were free on the device", free=free)]
     told += [
         said(
             "{used_bytes} of the {reserved_bytes} that the allocator held were in use",
@@ -103,17 +108,25 @@ def _amounts(row: Mapping[str, Any]) -> str:
     return listing(told)
 
 
+def _beside(row: Mapping[str, Any]) -> str:
+    free = row["device_free_bytes"]
+    if row["verdict"] != "shortage" or free is None:
+        return ""
+    got = quantity(row["reserved_bytes"] + free, "bytes")
+    return said(" (of a device with much more than {got} other processes hold the rest)", got=got)
+
+
 def _holders(makeup: Makeup | None) -> str:
     if makeup is None or not makeup.used:
         return ""
-    lines = makeup.by_line()
-    if lines:
+    if lines := makeup.by_line():
         return said(" In use: {by_purpose}; most at {lines}.", by_purpose=makeup.by_purpose(), lines=lines)
     return said(" In use: {by_purpose}.", by_purpose=makeup.by_purpose())
 
 
-def _actions(s: Signals, verdict: str, makeup: Makeup | None, limits: Limits) -> Iterator[Action]:
-    if verdict == "fragmentation":
+def _actions(s: Signals, row: Mapping[str, Any], makeup: Makeup | None, limits: Limits) -> Iterator[Action]:
+    verdict = row["verdict"]
+    if verdict == "fragmentation" and row["free_bytes"] >= limits["cached_share"] * row["reserved_bytes"]:
         yield from layout_actions(s)
         return
     if verdict == "limit":
@@ -122,7 +135,16 @@ def _actions(s: Signals, verdict: str, makeup: Makeup | None, limits: Limits) ->
     if verdict == "another process":
         yield Action("Find and end the other process on the device, or take another device")
         return
-    large = limits["large_share"]
+    yield from _lowering(s, makeup, limits)
+    if verdict == "fragmentation":
+        yield layout_actions(s)[0]
+
+
+def _lowering(s: Signals, makeup: Makeup | None, limits: Limits) -> Iterator[Action]:
+    """What lowers the largest part of the memory in use."""
+    large, kept = limits["large_share"], s.maybe(kept_again)
+    if makeup and kept and kept.bytes >= limits["kept_share"] * makeup.used:
+        yield DETACH
     if makeup is not None and makeup.share("activations", "temporaries") >= large:
         matrices = s.maybe(scores)
         if matrices is not None and matrices.bytes >= limits["scores_share"] * makeup.used:
@@ -141,6 +163,8 @@ RULE = Rule(
     thresholds=(
         Threshold("large_share", 0.5, "share", "What makes up most of the memory is what to lower."),
         Threshold("scores_share", 0.1, "share", "A tenth of the memory is worth replacing a few lines."),
+        Threshold("kept_share", 0.25, "share", "What grows on is what fills the device, whatever is larger so far."),
+        Threshold("cached_share", 0.1, "share", "With all of it in use the next requests would have failed."),
     ),
     check=check,
 )

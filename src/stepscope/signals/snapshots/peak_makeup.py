@@ -94,6 +94,12 @@ class Makeup:
 
 
 @signal()
+def several(s: Signals) -> bool:
+    """Whether the snapshot has the memory of several devices."""
+    return len(snapshot_levels(s.trace)) > 1
+
+
+@signal()
 def makeup(s: Signals) -> Makeup:
     """Composition of a memory snapshot at its peak, on the device with the highest one."""
     levels = max(snapshot_levels(s.trace), key=lambda one: int(one.requested.max()))
