@@ -31,7 +31,33 @@ def test_a_slow_step_is_named_with_what_it_does() -> None:
 def test_it_must_take_part_of_all_steps() -> None:
     assert drafts("HST020", given(9.9)) == []
     assert len(drafts("HST020", given(10))) == 1
-    assert drafts("HST020", {slow_steps.slow_steps: slow_steps.LongSteps()}) == []
+    none = slow_steps.LongSteps()
+    assert drafts("HST020", {slow_steps.slow_steps: none, slow_steps.longer_steps: none}) == []
+
+
+def longer(more_ms: float, kind: str = "collecting", others: int = 8) -> dict[object, object]:
+    """Signals with one step that lasts less than twice as long as the others."""
+    (told,) = given(more_ms, kind, "gc", others).values()
+    return {slow_steps.slow_steps: slow_steps.LongSteps(), slow_steps.longer_steps: told}
+
+
+def test_a_step_that_lasts_less_than_twice_as_long_is_told_with_its_cause() -> None:
+    (draft,) = drafts("HST020", longer(5))
+    assert (draft.key, draft.cost_ns, draft.placed_as_ns) == ("longer", None, None)
+    assert {"12", "15.0 ms", "10.0 ms", "5.00 ms"} <= set(figures(draft.summary))
+    # What varies anyway is no news: it takes little of all steps, or little by itself.
+    assert len(drafts("HST020", longer(3, others=13))) == 1
+    assert drafts("HST020", longer(3, others=14)) == []
+    assert [len(drafts("HST020", longer(3), {"min_ns": ns})) for ns in (3 * MS, 3 * MS + 1)] == [1, 0]
+
+
+@pytest.mark.parametrize("kind", ["", "compute", "copies", "operators"])
+def test_larger_batches_are_no_news(kind: str) -> None:
+    assert drafts("HST020", longer(5, kind)) == []
+
+
+def test_beside_steps_that_last_several_times_as_long_others_are_no_news() -> None:
+    assert drafts("HST020", {**longer(5), **given(9.9)}) == []
 
 
 def test_what_dwarfs_the_loop_stands_first() -> None:
@@ -101,8 +127,20 @@ def test_more_work_of_the_device_is_told_from_waiting() -> None:
 
 def test_the_first_step_a_little_more_and_even_steps_are_none() -> None:
     assert findings("HST020", loop(slow=0).trace()) == []
-    assert findings("HST020", loop(length=4 * MS).trace()) == []
+    assert findings("HST020", loop(length=1_400_000).trace()) == []
     assert findings("HST020", loop(slow=-1).trace()) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "title"), [(1_500_000, "longer"), (4_900_000, "longer"), (5_000_000, "several times")]
+)
+def test_by_how_much_a_step_is_longer_decides_what_it_is_called(more: int, title: str) -> None:
+    facts = loop(length=more)
+    facts.host("gc", "gc", 15 * MS + 1_000, more - 2_000)
+    (finding,) = findings("HST020", facts.trace())
+    assert title in finding.title
+    assert "garbage" in finding.summary
+    assert finding.evidence.steps == (13,)
 
 
 def test_two_steps_are_too_few() -> None:

@@ -1,8 +1,8 @@
 """Single steps last several times as long as the others.
 
 ## What it finds
-Steps between others that are left out of all figures per step because they last at least twice as long, and what takes
-the time in them: compilation, a batch that comes late, garbage collection, saving, evaluation, a wait for other ranks.
+Steps between others that are left out of all figures per step because they last longer, and what takes the time in
+them: compilation, a batch that comes late, garbage collection, saving, evaluation, a wait for other ranks.
 
 ## Why it matters
 A step that comes once in a while is part of the job: one that takes a hundred times as long, once in a hundred steps,
@@ -15,7 +15,9 @@ the innermost function or range while the devices are idle, else communication, 
 a host alone, its operators count for the devices; where these are the same as in a typical step, as often and on the
 same shapes as far as they are recorded, the program does nothing else in it.
 There is no price, since a few steps don't show how often such ones come. It stands first where it takes several times
-as long as the typical steps together.
+as long as the typical steps together. Steps that last less than twice as long (`slow_steps.longer_steps`) are told
+where there are no such, it is the host or a collective that takes the time, and what they last longer takes
+`min_longer` of all steps and `min_ns`.
 
 ## What to try
 Depends on what it is: compile before the loop, keep a loader's workers between epochs, save in the background, evaluate
@@ -28,6 +30,7 @@ Needs three typical steps. The first step and the last one have reasons of their
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from stepscope.language import pattern, said
@@ -40,9 +43,11 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.system.processor_contention import PROVE
 from stepscope.signals import Signals
 from stepscope.signals.host.one_time import DWARFS
-from stepscope.signals.host.slow_steps import LongSteps, slow_steps
+from stepscope.signals.host.slow_steps import LongSteps, longer_steps, slow_steps
 
 _MOST_NAMED: Final = 4
+#: Batches vary as much as that by themselves, and so does what devices take for them.
+_VARYING: Final = ("", "compute", "copies", "operators")
 
 _WORKERS: Final = Action(
     "Keep the workers alive between epochs, and let them work further ahead",
@@ -118,13 +123,27 @@ _ALONE: Final = {
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what slow steps last longer with the time of all complete steps."""
     found = s(slow_steps)
-    number = found.others + len(found.steps)
-    usual = found.typical_ns * number
-    if not found.steps or found.more_ns < limits["min_share"] * (usual + found.more_ns):
+    if found.steps:
+        if _share(found) >= limits["min_share"]:
+            yield _draft(found, said("Single steps last several times as long as the others"), limits)
         return
-    first = found.more_ns >= DWARFS * usual
-    yield Draft(
-        title="Single steps last several times as long as the others",
+    found = s(longer_steps)
+    if found.kind in _VARYING or found.more_ns < limits["min_ns"] or _share(found) < limits["min_longer"]:
+        return
+    yield replace(_draft(found, said("Single steps last longer than the others"), limits), key="longer")
+
+
+def _share(found: LongSteps) -> float:
+    """What slow steps last longer, as a share of all complete steps."""
+    usual = found.typical_ns * (found.others + len(found.steps))
+    return found.more_ns / max(usual + found.more_ns, 1)
+
+
+def _draft(found: LongSteps, title: str, limits: Limits) -> Draft:
+    number = found.others + len(found.steps)
+    first = found.more_ns >= DWARFS * found.typical_ns * number
+    return Draft(
+        title=title,
         summary=said(
             "{which} where the {others} typical steps take {typical}: {doing}. Figures per step leave "
             "that out; {number} steps don't show how often it comes.",
@@ -167,6 +186,8 @@ RULE = Rule(
     "slow-steps",
     thresholds=(
         Threshold("min_share", 0.1, "share", "One step in ten that takes twice as long costs nearly as much."),
+        Threshold("min_longer", 0.02, "share", "Hosts that nothing disturbs pause for up to 1 % of the time."),
+        Threshold("min_ns", 1_000_000, "ns", "Shorter pauses are part of any process."),
     ),
     check=check,
     whole=True,

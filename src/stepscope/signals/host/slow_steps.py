@@ -23,8 +23,9 @@ from stepscope.signals.host.saving import saves
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
 
-#: A step is slow if it lasts so many times as long as the typical ones.
+#: A step is slow if it lasts so many times as long as the typical ones, and longer than others from the second on.
 _TIMES: Final = 2.0
+_LONGER: Final = 1.3
 #: What takes this part of the time that slow steps have more than others is what they do.
 _MOST: Final = 0.5
 _SQL: Final = "SELECT role, coalesce(number, step) AS number FROM steps ORDER BY ts, step"
@@ -67,13 +68,24 @@ class LongSteps:
 @signal()
 def slow_steps(s: Signals) -> LongSteps:
     """Steps between others that last several times as long, and what takes the time; asked of all that was recorded."""
+    return _unlike(s, _TIMES, np.inf)
+
+
+@signal()
+def longer_steps(s: Signals) -> LongSteps:
+    """The same of steps that are unlike the others, but last less than twice as long."""
+    return _unlike(s, _LONGER, _TIMES)
+
+
+def _unlike(s: Signals, least: float, below: float) -> LongSteps:
+    """Steps between others that last so many times as long."""
     steps = Steps.of(s.trace)
     usual, typical = steps.typical_ns, steps.typical & steps.found & (steps.length > 0)
     if usual is None or np.count_nonzero(typical) < LOOP:
         raise MissingInputError("the recording has too few steps", hint="record some whole steps of the job")
     rows = s.trace.sql(_SQL).to_pydict()
     outlier = np.array([role == "outlier" for role in rows["role"]], np.bool_)
-    at = np.flatnonzero(outlier & (steps.length >= _TIMES * usual))
+    at = np.flatnonzero(outlier & (steps.length >= least * usual) & (steps.length < below * usual))
     if not at.size:
         return LongSteps()
     within, like = (Intervals.union_of(steps.start[some], steps.end[some]) for some in (at, np.flatnonzero(typical)))
