@@ -145,6 +145,26 @@ def test_what_is_reduced_in_16_bits_takes_less(framework: Framework, zero: int, 
         assert wide[part] - narrow[part] == pytest.approx(bytes_each * parameters(shape).total, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("framework", "precision", "bytes_each"),
+    [(Framework.MEGATRON, "bf16", 2), (Framework.MEGATRON, "fp8", 4), (Framework.FSDP, "bf16", 2)],
+)
+def test_frozen_weights_have_neither_gradients_nor_state(framework: Framework, precision: str, bytes_each: int) -> None:
+    shape = read_model("llama2-7b")
+    parts = memory(shape, Layout(framework=framework, precision=precision, lora=16), A100).parts
+    # 32 layers with 12,288 + 4,096 + 22,016 + 4,096 columns and 4,096 + 4,096 + 4,096 + 11,008 rows.
+    low = 16 * 32 * (42496 + 23296)
+    assert parts["weights"] == pytest.approx(bytes_each * parameters(shape).total + 2 * low, rel=0.001)
+    assert (parts["gradients"], parts["optimizer"]) == (4 * low, 12 * low)
+
+
+def test_a_mixture_has_low_rank_matrices_beside_its_experts() -> None:
+    shape = read_model("mixtral-8x7b")
+    parts = memory(shape, Layout(lora=8), A100).parts
+    attention, expert = 2 * 4096 + 6144 + 4096, 4096 + 28672 + 14336 + 4096
+    assert parts["gradients"] == 4 * 8 * 32 * (attention + 8 * expert)
+
+
 def test_a_loss_in_one_kernel_keeps_no_copies_of_logits() -> None:
     shape = read_model("llama3-8b")
     layout = Layout(dp=32, zero=3, framework=Framework.TORCHTITAN, global_batch=64, micro_batch=2, seq=8192)

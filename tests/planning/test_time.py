@@ -161,6 +161,18 @@ def test_gradients_of_16_bits_are_reduced_in_less_time(shards: int) -> None:
     assert narrow.seconds < wide.seconds
 
 
+def test_frozen_weights_have_no_gradients_to_compute_and_to_reduce() -> None:
+    shape = read_model("llama2-7b")
+    layout = Layout(dp=64, zero=3, framework=Framework.FSDP, global_batch=64, micro_batch=1, seq=2048)
+    whole, frozen = (step(shape, replace(layout, lora=rank), A100) for rank in (0, 16))
+    # Of three multiplications two are left, and two narrow ones beside each.
+    assert 2 / 3 < frozen.parts["gemm"] / whole.parts["gemm"] < 0.9
+    # Weights are gathered twice, 2 bytes each; gradients of 4 are not scattered.
+    assert frozen.moved / whole.moved == pytest.approx(0.5, abs=0.02)
+    replicated = replace(layout, zero=0, framework=Framework.MEGATRON, lora=16)
+    assert "data parallel" not in step(shape, replicated, A100).parts
+
+
 def test_a_loss_in_one_kernel_takes_less_time() -> None:
     layout = Layout(framework=Framework.FSDP, global_batch=8)
     several, one = (step(GPT, replace(layout, fused_loss=kind), A100).parts["elementwise"] for kind in (False, True))

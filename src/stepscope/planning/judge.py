@@ -16,7 +16,7 @@ def judge(shape: ModelShape, layout: Layout, platform: Platform) -> JudgedPlan:
     taken = memory(shape, layout, platform)
     time = step(shape, layout, platform)
     tokens = layout.global_batch * layout.seq
-    flops = flops_per_token(shape, layout.seq) * tokens
+    flops = flops_per_token(shape, layout.seq, frozen=layout.lora > 0) * tokens
     return JudgedPlan(
         layout=layout,
         memory=taken,

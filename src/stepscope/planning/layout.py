@@ -79,6 +79,8 @@ class Layout:
         grouped_dispatch: Whether a token crosses to a server once for all experts there (DeepEP, HybridEP).
         fp8_weights: Whether fp8 training keeps weights in fp8 and gradients in 16 bits, as NVIDIA's recipes do; else
             fp8 copies lie beside 16-bit weights.
+        lora: Rank of the low-rank matrices beside each linear layer that alone are trained, the rest being frozen; 0
+            where all weights are trained.
         fused_loss: Whether the loss is one kernel that keeps no copies of the logits: compiled, Liger's, Transformer
             Engine's.
         narrow_reduction: Whether gradients are summed over replicas, and by Megatron over micro-batches, in 16 bits
@@ -114,6 +116,7 @@ class Layout:
     expert_tp: int = 0
     grouped_dispatch: bool = False
     fp8_weights: bool = False
+    lora: int = 0
     fused_loss: bool = False
     narrow_reduction: bool = False
     compiled: bool = True

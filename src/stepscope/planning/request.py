@@ -156,7 +156,7 @@ def _of_its_kind(name: str, value: Any) -> Any:
             return value
         raise UserError(said("{name} is {value!r}", name=name, value=value), hint="give true or false")
     if isinstance(usual, int):
-        least = 0 if name in ("shards", "recomputed_layers", "zero", "expert_tp") else 1
+        least = 0 if name in ("shards", "recomputed_layers", "zero", "expert_tp", "lora") else 1
         if number and value >= least and (name != "zero" or value <= 3):
             return int(value)
         if name != "zero" or not isinstance(value, str):
@@ -266,7 +266,7 @@ def completed(asked: Request, **chosen: Any) -> Layout:
         "sequence_parallel": tp > 1
         and (recompute is not Recompute.FULL or framework in (Framework.FSDP, Framework.TORCHTITAN)),
         "attention": asked.shape.kernels or usual_attention(asked.platform, framework),
-        "zero": 3 if framework in (Framework.FSDP, Framework.TORCHTITAN) else 0,
+        "zero": 3 if framework in (Framework.FSDP, Framework.TORCHTITAN) and dp * cp > 1 else 0,
         "compiled": framework is not Framework.FSDP,
         "precision": usual_precision(asked.platform),
         "micro_batch": 1,

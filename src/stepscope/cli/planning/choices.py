@@ -92,6 +92,10 @@ ReduceEach = Annotated[
     bool | None,
     typer.Option("--reduce-each/--no-sync", help="Whether FSDP reduces gradients of every accumulated micro-batch."),
 ]
+LoraRank = Annotated[
+    int | None,
+    typer.Option("--lora", metavar="N", help="LoRA: train matrices of so many columns beside frozen weights alone."),
+]
 NarrowReduction = Annotated[
     bool | None,
     typer.Option("--reduce-bf16/--reduce-fp32", help="Whether gradients are summed over replicas in 16 bits."),

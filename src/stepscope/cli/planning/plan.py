@@ -51,6 +51,7 @@ def plan(
     reduce_each: c.ReduceEach = None,
     narrow_reduction: c.NarrowReduction = None,
     fused_loss: c.FusedLoss = None,
+    lora: c.LoraRank = None,
     tied: c.Tied = None,
     gated: c.Gated = None,
     dropout: c.Dropout = None,
@@ -80,7 +81,7 @@ def plan(
         "compiled": compiled, "overlap": overlap, "tp_overlap": tp_overlap, "ep_overlap": ep_overlap,
         "expert_tp": expert_tp, "grouped_dispatch": grouped_dispatch, "fp8_weights": fp8_weights,
         "master_weights": master_weights, "reduce_each": reduce_each,
-        "narrow_reduction": narrow_reduction, "fused_loss": fused_loss,
+        "narrow_reduction": narrow_reduction, "fused_loss": fused_loss, "lora": lora,
     }  # fmt: skip
     machine = {"per_server": per_server, "link": link, "network": network, "memory": memory}
     shape = {"tied": tied, "gated": gated, "dropout": dropout}

@@ -82,12 +82,13 @@ def _attention(shape: ModelShape) -> int:
     return query + joint + shape.value_width * shape.hidden
 
 
-def flops_per_token(shape: ModelShape, seq: int) -> float:
+def flops_per_token(shape: ModelShape, seq: int, frozen: bool = False) -> float:
     """Model FLOPs per token of a step, forward and backward: 6 per active parameter, and attention.
 
     Attention counts every pair of tokens, also those that a causal mask leaves out, as in equation 3 of Narayanan et
-    al. 2021 (arXiv 2104.04473) without recomputation, so that figures can be compared with published ones.
+    al. 2021 (arXiv 2104.04473) without recomputation, so that figures can be compared with published ones. Frozen
+    parameters have no gradients of their own: 4.
     """
     counts = parameters(shape)
     scores = shape.query_width + shape.value_width
-    return 6.0 * counts.active + 6.0 * shape.layers * scores * shape.mean_context(seq)
+    return (4.0 if frozen else 6.0) * counts.active + 6.0 * shape.layers * scores * shape.mean_context(seq)

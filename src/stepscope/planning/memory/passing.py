@@ -56,6 +56,8 @@ def gathered(shape: ModelShape, layout: Layout, stage: Stage) -> tuple[float, fl
     if layout.zero < 2:
         return 0.0, 0.0
     held_on = 2.0 * (mine.total if layout.zero == 2 or layout.pp > 1 else mine.ends)
+    if layout.lora:
+        return held_on, 6.0 * mine.largest if layout.zero == 3 and layout.pp == 1 else 0.0
     reduced = 2.0 if layout.narrow_reduction else 4.0
     if layout.micro_batches > 1 and (layout.pp > 1 or _kept_whole(layout)):
         held_on += reduced * mine.total

@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.planning.family.counts import parameters
 from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.layout import Framework, Layout, Schedule
+from stepscope.planning.multiplications import multiplications
 from stepscope.planning.stages import Stage
 
 #: Bytes of an optimizer's moments per parameter; the fp32 copy of the weights is not among them.
@@ -87,6 +88,10 @@ def per_parameter(layout: Layout) -> StateBytes:
     gradients in bf16; else both are cached beside the 16-bit weights (Transformer Engine's is_first_microbatch).
     Megatron's gradients are as wide as they are reduced (param_and_grad_buffer.py: grad_dtype).
     """
+    if layout.lora:
+        # Frozen weights lie in 16 bits, under Transformer Engine's fp8 with both fp8 copies unless these are all.
+        copies = layout.precision == "fp8" and layout.framework is Framework.MEGATRON and not layout.fp8_weights
+        return StateBytes(4 if copies or layout.precision == "fp32" else 2, 0, 0)
     moments = _MOMENTS[layout.optimizer]
     summed = 2 if layout.narrow_reduction else 4
     if layout.precision == "fp32":
@@ -120,11 +125,25 @@ def state_parts(shape: ModelShape, layout: Layout, stage: Stage) -> dict[str, fl
         parts["weights"] += number * each.weights / (shards if sharded else 1)
         parts["gradients"] += number * each.gradients / (shards if layout.zero >= 2 else 1)
         parts["optimizer"] += number * each.optimizer / (shards if layout.zero >= 1 else 1)
+    if layout.lora:
+        for name, each_trained in (("weights", 2.0), ("gradients", 4.0), ("optimizer", 12.0)):
+            parts[name] += each_trained * _low_rank(shape, layout, stage)
     if layout.offload in ("optimizer", "weights"):
         parts["optimizer"] = 0.0
     if layout.offload == "weights":
         parts["weights"] = 0.0 if layout.zero >= 3 else parts["weights"]
     return parts
+
+
+def _low_rank(shape: ModelShape, layout: Layout, stage: Stage) -> float:
+    """Parameters of the low-rank matrices beside a stage's linear layers; routers have none."""
+    found = 0.0
+    for layers, sparse in ((stage.dense, False), (stage.sparse, True)):
+        if not layers:
+            continue
+        linear = multiplications(shape, layout, sparse)[: -1 if sparse else None]
+        found += layers * sum(count * (columns + depth) for _, columns, depth, count in linear)
+    return layout.lora * found
 
 
 def expert_shards(layout: Layout) -> int:

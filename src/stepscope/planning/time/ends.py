@@ -17,7 +17,7 @@ def head(shape: ModelShape, layout: Layout, platform: Platform) -> tuple[PassTim
     precision = "bf16" if layout.precision == "fp8" else layout.precision
     one = gemm(layout.tokens, columns, shape.hidden, precision, platform)
     two = gemm(layout.tokens, shape.hidden, columns, precision, platform)
-    two += gemm(columns, shape.hidden, layout.tokens, precision, platform)
+    two += 0.0 if layout.lora else gemm(columns, shape.hidden, layout.tokens, precision, platform)
     kept = aligned(columns, shape.hidden)
     # The loss reads and writes logits several times, most of them in fp32; as one kernel, twice and in 16 bits. Whose
     # code has that one, llm-foundry, also computes cross-entropy and perplexity of every batch (use_train_metrics):

@@ -6,8 +6,8 @@ from stepscope.planning.family.shape import ModelShape
 from stepscope.planning.layout import Framework, Layout, Recompute
 from stepscope.planning.machine.gemm import aligned, attention_share, gemm
 from stepscope.planning.machine.platform import Platform
+from stepscope.planning.multiplications import multiplications
 from stepscope.planning.time.links import context_parallel, experts, tensor_parallel
-from stepscope.planning.time.multiplications import multiplications
 from stepscope.planning.time.parts import LayerTime, PassTime
 
 
@@ -67,10 +67,28 @@ def _multiplications(found: LayerTime, shape: ModelShape, layout: Layout, platfo
         found.forward.gemm += gemm(rows, columns, depth, layout.precision, platform, count) / kept
         # Gradients of the input and of the weights.
         found.backward.gemm += gemm(rows, depth, columns, layout.precision, platform, count) / kept
-        found.backward.gemm += gemm(columns, depth, rows, layout.precision, platform, count) / kept
         found.forward.kernels += count
         found.backward.kernels += 2 * count
+        if layout.lora:
+            _low_rank(found, (rows, columns, depth, count), layout, platform)
+            continue
+        found.backward.gemm += gemm(columns, depth, rows, layout.precision, platform, count) / kept
         found.backward.gemm += _summed(layout, platform) * columns * depth * count / platform.memory_bandwidth
+
+
+def _low_rank(found: LayerTime, sizes: tuple[float, float, float, float], layout: Layout, platform: Platform) -> None:
+    """The two narrow multiplications beside a frozen one, in 16 bits, and the sum of both results."""
+    rows, columns, depth, count = sizes
+    one = gemm(rows, layout.lora, depth, "bf16", platform, count) + gemm(
+        rows, columns, layout.lora, "bf16", platform, count
+    )
+    added = 6.0 * rows * columns * count / platform.memory_bandwidth
+    found.forward.gemm += one
+    found.backward.gemm += 2 * one
+    found.forward.elementwise += added
+    found.backward.elementwise += 6.0 * rows * depth * count / platform.memory_bandwidth
+    found.forward.kernels += 3 * count
+    found.backward.kernels += 4 * count
 
 
 def _summed(layout: Layout, platform: Platform) -> float:

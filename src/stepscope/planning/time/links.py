@@ -7,7 +7,7 @@ from stepscope.planning.layout import Layout
 from stepscope.planning.machine.gemm import aligned, gemm
 from stepscope.planning.machine.platform import Platform
 from stepscope.planning.machine.topology import LinkGroup, all_reduce, all_to_all, gather
-from stepscope.planning.time.multiplications import multiplications
+from stepscope.planning.multiplications import multiplications
 from stepscope.planning.time.parts import CONTENTION, LayerTime
 
 

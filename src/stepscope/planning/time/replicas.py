@@ -30,11 +30,9 @@ class ReplicaTime:
 
 
 #: Bytes per parameter and micro-batch that FSDP moves to and from its buffers. FSDP2 copies gathered weights out of the
-#: buffer, forward and backward (2 x (2 + 2)), and gradients into one in fp32 (2 + 4); FSDP1 joins gradients (2 + 2),
-#: widens (2 + 4) and divides them (4 + 4).
-_COPIED: Final = 14.0
-#: So many fewer where gradients are reduced in 16 bits.
-_NARROW: Final = 2.0
+#: buffer, forward and backward (2 x (2 + 2)), and gradients into one as wide as they are reduced (2 + 4 or 2 + 2, added
+#: to this); FSDP1 joins gradients (2 + 2), widens (2 + 4) and divides them (4 + 4).
+_COPIED: Final = 8.0
 
 
 def replicas(
@@ -50,9 +48,13 @@ def replicas(
     fp32 = layout.framework in (Framework.MEGATRON, Framework.FSDP, Framework.TORCHTITAN) or layout.precision == "fp32"
     fp32 = fp32 or (layout.precision == "bf16" and layout.pp > 1)
     width = 4.0 if fp32 and not layout.narrow_reduction else 2.0
+    if layout.lora:
+        width = 0.0  # frozen weights have no gradients, and those of the few others are too small to count
     if layout.zero >= 3 or (layout.zero == 2 and layout.framework in (Framework.FSDP, Framework.TORCHTITAN)):
         numbers, groups = (mine.common, mine.experts), (group, expert_group)
         return _sharded(layout, platform, stage.layers, numbers, groups, (forward, backward), width)
+    if layout.lora:
+        return ReplicaTime(0.0, 0.0, 0.0)
     reduced = weights = 0.0
     for number, one in ((mine.common, group), (mine.experts, expert_group)):
         if layout.zero >= 1:
@@ -103,7 +105,7 @@ def _sharded(
         # as long as ranks are many. Four matrices per layer, three times; 24 us per hop on an A100 cluster.
         hops = 12 * layers * (groups[0].size - 1) * 4 * platform.latency if groups[0].across else 0.0
         return ReplicaTime(passes * hops + max(0.0, moved - passes * (forward + backward)), CONTENTION * moved, moved)
-    copied = passes * (_COPIED - (_NARROW if width < 4.0 else 0.0)) * sum(numbers) / platform.memory_bandwidth
+    copied = passes * (_COPIED + (2.0 + width if width else 0.0)) * sum(numbers) / platform.memory_bandwidth
     if not layout.overlap:
         return ReplicaTime(moved + copied, 0.0, moved)
     # The first gather and the last reduction have nothing beside them.
@@ -120,6 +122,8 @@ def optimizer(shape: ModelShape, layout: Layout, platform: Platform, stage: Stag
     Per parameter of a device's shard: gradients are read for their norm and again, state and weights read and written,
     16-bit weights written. An optimizer on the host moves gradients down and weights up.
     """
+    if layout.lora:
+        return 2e-3
     mine = held(shape, layout, stage)
     number = mine.common / (layout.sharded_over if layout.zero >= 1 else 1)
     number += mine.experts / (expert_shards(layout) if layout.zero >= 1 else 1)
