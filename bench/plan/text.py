@@ -137,6 +137,6 @@ FIFTH_HEAD = (
     "",
     "Sources, by series: files named in `bench/plan/fifth.py`. Rows of NeMo's long sequences on H100 do not state the",
     "batch; 4 Mi tokens are taken, as on B200. The FLOP/s of Megatron-MoE-ModelZoo count the causal half of scores.",
-    "Left out: fine-tuning of parts of a model (LoRA), which is not planned, and NVFP4.",
+    "Left out: fine-tuning of matrices beside frozen weights (LoRA), which do not say where these lie, and NVFP4.",
     "",
 )
