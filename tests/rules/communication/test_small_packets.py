@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rule_support import drafts, figures
+from stepscope.analyses.shared.typical import typical_part
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.communication.retransmission import RDMA_CLASS
 from stepscope.signals import Signals
@@ -92,3 +93,15 @@ def test_sums_are_read_per_operation_and_transport() -> None:
     assert found.rate == 4e9
     assert found.steps == 2
     assert found.ns_per_step == 500_000
+
+
+def test_what_other_steps_than_the_typical_ones_moved_is_not_counted() -> None:
+    facts = Facts()
+    for number, length in ((5, 100), (6, 9_000), (7, 100)):
+        facts.step(number, number * 10_000, length)
+    for step, ms in (("5", 2.0), ("6", 900.0), ("7", 2.0)):
+        for metric, value in (("Transit Size(MB)", 8.0), ("Transit Time(ms)", ms)):
+            facts.row("recorded", source="bandwidth", step=step, subject="collective hcom_allReduce__1_0_1@1 RDMA",
+                      metric=metric, value=value)  # fmt: skip
+    found = Signals.of(typical_part(facts.trace()))(packets.moved)
+    assert (found.steps, found.ns_per_step, found.rate) == (2, 2_000_000, 4e9)

@@ -28,6 +28,7 @@ FROM sums s LEFT JOIN times t ON t.step = s.step AND t.operation = s.what.operat
 WHERE s.what.transport IN ('SDMA', 'RDMA') AND s.mb BETWEEN 1e-6 AND 1e9 AND s.ms BETWEEN 0 AND 1e9
 ORDER BY s.step, s.what.operation, transport
 """
+_TYPICAL_SQL: Final = "SELECT coalesce(number, step) AS number FROM steps WHERE typical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,15 @@ class MovedOperations:
 
 @signal()
 def moved(s: Signals) -> MovedOperations:
-    """Bytes and times of each collective by SDMA and by RDMA, from the sums of the Ascend profiler."""
+    """Bytes and times of each collective of typical steps by SDMA and by RDMA, from sums of the Ascend profiler."""
     rows = s.trace.columns(_SQL)
     if not rows["step"].size:
         raise MissingInputError.of("links")
-    steps = np.unique(rows.pop("step").astype(str)).size
-    return MovedOperations(rows["transport"].astype(str), rows["bytes"], rows["ns"], rows["moving"], steps)
+    step = rows.pop("step").astype(str)
+    typical = np.isin(step, [str(number) for number in s.trace.sql(_TYPICAL_SQL)["number"].to_pylist()])
+    if not typical.any():  # sums that name no step, or steps by other numbers
+        typical[:] = True
+    rows = {name: values[typical] for name, values in rows.items()}
+    return MovedOperations(
+        rows["transport"].astype(str), rows["bytes"], rows["ns"], rows["moving"], np.unique(step[typical]).size
+    )
