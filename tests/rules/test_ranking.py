@@ -141,6 +141,15 @@ def test_a_cause_that_is_worth_little_explains_nothing() -> None:
     assert [f.code for f in found] == ["SYM", "CAUSE"]
 
 
+def test_what_lies_outside_of_the_steps_explains_no_price_in_them() -> None:
+    cause = priced("A", None)
+    outside = replace(cause, draft=replace(cause.draft, placed_as_ns=500_000, recorded_share=0.8))
+    assert [f.code for f in ranked([outside, priced("B", 400_000, symptom_of=("A",))], 0.01)] == ["A", "B"]
+    beside = priced("B", None, symptom_of=("A",))
+    beside = replace(beside, draft=replace(beside.draft, placed_as_ns=400_000, recorded_share=0.7))
+    assert [f.code for f in ranked([outside, beside], 0.01)] == ["A"]
+
+
 def test_of_a_cause_only_what_explains_counts() -> None:
     symptom, cause = priced("SYM", 100_000, symptom_of=("CAUSE",)), priced("CAUSE", 90_000)
     assert [f.code for f in ranked([symptom, replace(cause, explains_ns=59_999)], 0.01)] == ["SYM", "CAUSE"]

@@ -58,6 +58,11 @@ def _is_what_makes_late(cause: Finding, late: Finding) -> bool:
     return bool(late.late) and set(cause.evidence.ranks) <= set(late.late)
 
 
+def _elsewhere(cause: Finding, mine: Finding) -> bool:
+    """Whether a possible cause is about what lies outside of the typical steps, and this finding is priced in them."""
+    return cause.recorded_share is not None and mine.recorded_share is None and mine.cost_ns is not None
+
+
 def folded(alone: Sequence[Finding], left: Sequence[Finding], above: Mapping[int, int]) -> list[Finding]:
     """The findings that are no symptom of another one; the first cause lists all that it explains, and who is late."""
     below: dict[int, list[str]] = {}
@@ -97,7 +102,7 @@ def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) 
     named, cost = possible_causes(found[position]), mine.weight_ns
     causes = [
         other for other, cause in enumerate(findings)
-        if cause.code in named and cause.shown and not _is_what_makes_late(cause, mine)
+        if cause.code in named and cause.shown and not _is_what_makes_late(cause, mine) and not _elsewhere(cause, mine)
     ]  # fmt: skip
     costs = [_explains_ns(found[other], findings[other]) for other in causes]
     if not causes:

@@ -56,3 +56,19 @@ def test_adapters_that_drop_packets_are_told(lost: float | None, found: bool) ->
 def test_where_waiting_is_not_told_apart_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("COM006", given(stalled(5 * SECOND, told=False)))
+
+
+def test_a_stall_in_a_step_that_is_no_typical_one_has_no_price_but_its_part_of_the_recording() -> None:
+    calls = some_calls(2, dur=SECOND // 100, transfer=SECOND // 100, exposed=SECOND // 100, steps=2)
+    times = [SECOND // 100, 5 * SECOND, SECOND // 100]
+    every = some_calls(3, dur=times, transfer=times, exposed=times, steps=3)
+    told = {**given(calls), communication.all_calls: every, job.step_ns: SECOND // 10, job.span_ns: 10 * SECOND}
+    (draft,) = drafts("COM006", told)
+    assert {"1", "5.00 s", "10.0 ms"} <= set(figures(draft.summary))
+    assert (draft.change, draft.cost_ns, draft.steps) == (None, None, (1,))
+    assert draft.taken_ns == draft.placed_as_ns == (5 * SECOND - SECOND // 100) // 3
+    assert draft.recorded_share == pytest.approx(0.499)
+    # Where all steps are typical ones, nothing is beside them; nor is anything said of shorter stalls.
+    assert drafts("COM006", {**told, communication.all_calls: calls}) == []
+    shorter = [SECOND // 100, 4 * SECOND - 1, SECOND // 100]
+    assert drafts("COM006", {**told, communication.all_calls: some_calls(3, dur=shorter, transfer=shorter)}) == []

@@ -14,7 +14,7 @@ A transfer must take `min_ns`, the sender's timeout, and `min_ratio` times the m
 size. Or an adapter must have dropped `min_lost` of its packets on average of the samples of its links, or found errors
 in them; that is advice, as what it costs is not recorded. Only transfer counts: the shortest participant's time where
 all ranks' recordings are at hand, or transfers that the library recorded. The price is what the step would save if they
-took the median.
+took the median; of what stalls in other steps than the typical ones, its part of the recorded time is said.
 
 ## What to try
 Look for pauses and drops on the switches' and adapters' counters; give the traffic the class and priority that the
@@ -27,21 +27,23 @@ On one rank alone a stall can't be distinguished from a rank that is seconds lat
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.language import said
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.communication import CollectiveCalls, calls
+from stepscope.signals.communication.communication import CollectiveCalls, all_calls, calls
 from stepscope.signals.communication.sampled_links import SampledLink, sampled_links
-from stepscope.signals.shared.job import platform
+from stepscope.signals.host.one_time import DWARFS
+from stepscope.signals.shared.job import platform, span_ns, step_ns
 
 _NPU: Final = Action(
     "Give collectives the traffic class and priority that the switches' flow control expects",
@@ -58,6 +60,8 @@ _CUDA: Final = Action(
     "rdma statistic show   # out_of_sequence, packet_seq_err, rnr_nak_retry_err",
     page="collective-bandwidth",
 )
+#: Events of other steps than the typical ones have no place in these.
+_NONE: Final = np.zeros(0, np.int64)
 #: The setting of either library, of which that of the program is shown.
 RDMA_CLASS: Final = (_NPU, _CUDA)
 
@@ -75,26 +79,51 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         raise MissingInputError(
             "waiting can't be distinguished from transfer", hint="give the recordings of all ranks together"
         )
-    usual = _usual(found)
-    stalled = found.told & (found.transfer >= limits["min_ns"]) & (found.transfer >= limits["min_ratio"] * usual)
-    if not stalled.any():
-        return
-    lost = np.maximum(found.transfer - usual, 0)[stalled]
-    yield Draft(
+    stalled = _stalled(found, limits)
+    if stalled.any():
+        lost = np.maximum(found.transfer - _usual(found), 0)[stalled]
+        shorter = Change(device=scaled_each(found.event[stalled], 1 - lost / found.dur[stalled]))
+        yield replace(_stalling(s, found, stalled, limits), change=shorter)
+    elif (every := s.maybe(all_calls)) is not None and (stalled := _stalled(every, limits)).any():
+        yield _outside(s, every, stalled, limits)
+
+
+def _stalled(found: CollectiveCalls, limits: Limits) -> NDArray[np.bool_]:
+    much: NDArray[np.bool_] = found.transfer >= limits["min_ratio"] * _usual(found)
+    return found.told & (found.transfer >= limits["min_ns"]) & much
+
+
+def _stalling(s: Signals, found: CollectiveCalls, stalled: NDArray[np.bool_], limits: Limits) -> Draft:
+    return Draft(
         title="Collectives stall, as if packets were lost",
         summary=said(
-            "{stalled} collectives took up to {transfer} after all ranks had arrived, where others of "
+            "{stalled} took up to {transfer} after all ranks had arrived, where others of "
             "their size take {usual}: as long as the timeout after which lost packets are sent again.",
-            stalled=int(stalled.sum()), transfer=duration(int(found.transfer[stalled].max())),
-            usual=duration(int(usual[stalled].min())),
+            stalled=plural(int(stalled.sum()), "collective"), transfer=duration(int(found.transfer[stalled].max())),
+            usual=duration(int(_usual(found)[stalled].min())),
         ),
         actions=(_NPU if s(platform) == "npu" else _CUDA,),
-        change=Change(device=scaled_each(found.event[stalled], 1 - lost / found.dur[stalled])),
         confidence=0.8,
         events=found.event[stalled][:20],
         rows=({"table": "collectives", "where": {"name": str(found.name[stalled][0])}},),
         numbers={"stalled": int(stalled.sum()), **limits},
     )  # fmt: skip
+
+
+def _outside(s: Signals, every: CollectiveCalls, stalled: NDArray[np.bool_], limits: Limits) -> Draft:
+    """What stalled only in steps that are far from the others in length, so that no figure per step has it."""
+    told = _stalling(s, every, stalled, limits)
+    lost = int((every.transfer - _usual(every))[stalled].sum())
+    each = lost // every.steps
+    return replace(
+        told,
+        summary=said("{summary} Figures per step leave the steps out in which that happened.", summary=told.summary),
+        taken_ns=each,
+        placed_as_ns=each if lost >= DWARFS * s(step_ns) * every.steps else None,
+        recorded_share=lost / max(s.whole(span_ns), 1),
+        steps=tuple(np.unique(every.step[stalled]).tolist()),
+        events=_NONE,
+    )
 
 
 def _losing(s: Signals, link: SampledLink, limits: Limits) -> Draft:

@@ -158,6 +158,7 @@ def _draft(found: LongSteps, title: str, limits: Limits) -> Draft:
         ranges=found.ranges[:_MOST_NAMED],
         steps=found.steps,
         numbers={"more_ns": found.more_ns, "typical_ns": found.typical_ns, **limits},
+        apart_from=() if found.kind == "communication" else ("COM006",),
     )  # fmt: skip
 
 
@@ -191,4 +192,5 @@ RULE = Rule(
     ),
     check=check,
     whole=True,
+    symptom_of=("COM006",),
 )

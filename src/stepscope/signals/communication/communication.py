@@ -90,8 +90,17 @@ class CollectiveCalls(StepColumns):
 @signal()
 def calls(s: Signals) -> CollectiveCalls:
     """Collectives on the rank's device in complete steps, with the transfer time of each."""
+    return _calls_in(s, Steps.of(s.trace).typical_steps)
+
+
+@signal()
+def all_calls(s: Signals) -> CollectiveCalls:
+    """The same of all steps that were recorded, typical or not."""
+    return _calls_in(s.whole, Steps.of(s.whole.trace).step)
+
+
+def _calls_in(s: Signals, complete: NDArray[np.int32]) -> CollectiveCalls:
     rows = s.table("collective_calls").arrow
-    complete = Steps.of(s.trace).typical_steps
     column = {
         name: _ints(rows[name])
         for name in ("event", "ts", "dur", "step", "bytes", "world_size", "exposed_ns", "device")
