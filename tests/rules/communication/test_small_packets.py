@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.analyses.shared.typical import typical_part
 from stepscope.model.errors import MissingInputError
-from stepscope.rules.communication.retransmission import RDMA_CLASS
+from stepscope.rules.communication.rdma_class import RDMA_CLASS
 from stepscope.signals import Signals
 from stepscope.signals.communication import packets, sampled_links
 from stepscope.signals.communication.packets import MovedOperations

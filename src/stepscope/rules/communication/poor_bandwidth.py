@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from stepscope.language import said
 from stepscope.model.amounts import quantity
 from stepscope.model.events.change import Change, scaled_each
-from stepscope.rules.communication.retransmission import RDMA_CLASS
+from stepscope.rules.communication.rdma_class import RDMA_CLASS
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals

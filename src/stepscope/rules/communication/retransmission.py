@@ -37,33 +37,16 @@ from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, scaled_each
-from stepscope.rules.finding import Action
+from stepscope.rules.communication.rdma_class import rdma_class
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.communication.communication import CollectiveCalls, all_calls, calls
 from stepscope.signals.communication.sampled_links import SampledLink, sampled_links
 from stepscope.signals.host.one_time import DWARFS
-from stepscope.signals.shared.job import platform, span_ns, step_ns
+from stepscope.signals.shared.job import span_ns, step_ns
 
-_NPU: Final = Action(
-    "Give collectives the traffic class and priority that the switches' flow control expects",
-    before="HCCL_RDMA_TC and HCCL_RDMA_SL unset: 132 (DSCP 33) and 4",
-    after="export HCCL_RDMA_TC=132   # DSCP in bits 2 to 7, as configured on the switches\n"
-    "export HCCL_RDMA_SL=4     # the priority that flow control protects\n"
-    "hccn_tool -i 0 -stat -g   # roce_new_pkt_rty_num, roce_out_of_order_num: packets sent again",
-    page="hccl-settings",
-)
-_CUDA: Final = Action(
-    "Give collectives the traffic class that the switches' flow control expects, and look at the adapters' counters",
-    before="NCCL_IB_TC unset",
-    after="export NCCL_IB_TC=106\nexport NCCL_IB_TIMEOUT=22   # tolerate longer pauses\n"
-    "rdma statistic show   # out_of_sequence, packet_seq_err, rnr_nak_retry_err",
-    page="collective-bandwidth",
-)
 #: Events of other steps than the typical ones have no place in these.
 _NONE: Final = np.zeros(0, np.int64)
-#: The setting of either library, of which that of the program is shown.
-RDMA_CLASS: Final = (_NPU, _CUDA)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -102,7 +85,7 @@ def _stalling(s: Signals, found: CollectiveCalls, stalled: NDArray[np.bool_], li
             stalled=plural(int(stalled.sum()), "collective"), transfer=duration(int(found.transfer[stalled].max())),
             usual=duration(int(_usual(found)[stalled].min())),
         ),
-        actions=(_NPU if s(platform) == "npu" else _CUDA,),
+        actions=(rdma_class(s),),
         confidence=0.8,
         events=found.event[stalled][:20],
         rows=({"table": "collectives", "where": {"name": str(found.name[stalled][0])}},),
@@ -136,7 +119,7 @@ def _losing(s: Signals, link: SampledLink, limits: Limits) -> Draft:
             lost_share=percent(link.lost_share or 0.0), link=link.link, port=port,
             direction=said("receives") if link.direction == "receive" else said("sends"),
         ),
-        actions=(_NPU if s(platform) == "npu" else _CUDA,),
+        actions=(rdma_class(s),),
         confidence=0.7,
         rows=({"table": "link_rates", "where": {"link": link.link, "direction": link.direction}},),
         numbers={"lost": link.lost_share or 0.0, **limits},

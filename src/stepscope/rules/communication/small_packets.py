@@ -35,7 +35,7 @@ from typing import Final
 from stepscope.analyses.communication.packet_sizes import SMALL_BYTES
 from stepscope.language import said
 from stepscope.model.amounts import duration, percent, quantity
-from stepscope.rules.communication.retransmission import RDMA_CLASS
+from stepscope.rules.communication.rdma_class import RDMA_CLASS
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
