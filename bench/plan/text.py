@@ -114,10 +114,11 @@ FIFTH = (
     "once, steps were off by 9.6 % in the median, 48 of 78 within 15 %, nine in ten within 32 %; memory, which few of",
     "them state, by 40.8 %, 1 of 12 within 10 %, 8 of these InternEvo's. One device was not known. What could not be",
     "said, or was not: fms-fsdp reduces gradients in bf16, torchtitan compiles the loss since 2025, as do TinyLlama",
-    "(a kernel of its own) and nanoGPT: these are choices now (`--reduce-bf16`, `--fused-loss`), and stated for these",
-    "rows. AutoModel's code has weights in 16 bits and fused norms, does not reshard, and recomputes nothing of",
-    "GPT OSS, which was overlooked. GeForce cards come nearer to their peak than professional ones, which is taken",
-    "from measured multiplications. No figure was taken from these rows. With that:",
+    "(a kernel of its own) and nanoGPT, and long sequences of Qwen3-235B recompute whole mixtures: these are choices",
+    "now (`--reduce-bf16`, `--fused-loss`, `--recompute moe`), and stated for these rows. AutoModel's code has weights",
+    "in 16 bits and fused norms, does not reshard, and recomputes nothing of GPT OSS, which was overlooked. GeForce",
+    "cards come nearer to their peak than professional ones, which is taken from measured multiplications. No figure",
+    "was taken from these rows. With that:",
     "",
 )
 FIFTH_MISSES = (
@@ -128,9 +129,7 @@ FIFTH_MISSES = (
     "that share its optimizer's state steps take 1.8 times as long as with 8, which its way of sending weights on may",
     "explain. torchtune steps its optimizer while gradients come (they are never all there) and pages its state to the",
     "host; its rate on RTX A6000 would be that card's peak. JAX's ways of gathering are not known, nor what Megatron's",
-    "FSDP for mixtures (r066) reduces; FlexAttention (GPT OSS) is slower than what is taken. Recomputing whole",
-    "mixtures (`--recompute-modules moe`, r069 to r072) can't be said: their steps agree, their memory is that of",
-    "recomputing norms and activations.",
+    "FSDP for mixtures (r066) reduces; FlexAttention (GPT OSS) is slower than what is taken.",
 )
 FIFTH_HEAD = (
     "## The fifth set",

@@ -158,6 +158,22 @@ def test_frozen_weights_have_neither_gradients_nor_state(framework: Framework, p
     assert (parts["gradients"], parts["optimizer"]) == (4 * low, 12 * low)
 
 
+def test_whole_mixtures_that_are_recomputed_keep_their_input_alone() -> None:
+    shape = read_model("qwen3-30b-a3b")
+    layout = Layout(ep=8, dp=8, global_batch=64, recompute=Recompute.EXPERTS)
+    kept = kept_by_layer(shape, layout, True)
+    # Two norms' inputs, queries, keys, values and the result of attention, its statistics, the router's probabilities.
+    attention = 2 * (4096 + 2 * 512 + 4096) + 4 * 32
+    assert kept == layout.tokens * (4 * 2048 + attention)
+    assert kept < 0.4 * kept_by_layer(shape, replace(layout, recompute=Recompute.MODULES), True)
+    dense = read_model("llama3-8b")
+    same = [
+        kept_by_layer(dense, replace(layout, ep=1, recompute=how), False)
+        for how in (Recompute.EXPERTS, Recompute.MODULES)
+    ]
+    assert same[0] == same[1]
+
+
 def test_a_mixture_has_low_rank_matrices_beside_its_experts() -> None:
     shape = read_model("mixtral-8x7b")
     parts = memory(shape, Layout(lora=8), A100).parts

@@ -56,6 +56,15 @@ def test_torchtitan_and_deepspeed_get_numbers_only() -> None:
     assert found["tensor_parallel"] == {"autotp_size": 2}
 
 
+@pytest.mark.parametrize("written", ["moe", "layernorm moe", "experts"])
+def test_whole_mixtures_are_a_module_of_megatron(written: str) -> None:
+    found = stepscope.plan(
+        "qwen3-30b-a3b", devices=8, device="h100", tp=1, pp=1, ep=8, micro_batch=1, recompute=written
+    )
+    assert "--recompute-modules layernorm moe" in found.settings["megatron"].splitlines()
+    assert found.plans[0].layout.recompute.value == "moe"
+
+
 def test_settings_say_how_gradients_are_reduced_and_what_the_loss_is() -> None:
     chosen = {"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 64, "fused_loss": True, "narrow_reduction": True}
     found = stepscope.plan("llama3-8b", devices=8, device="h100", zero=1, **chosen).settings["megatron"]

@@ -161,6 +161,21 @@ def test_gradients_of_16_bits_are_reduced_in_less_time(shards: int) -> None:
     assert narrow.seconds < wide.seconds
 
 
+def test_whole_mixtures_are_computed_and_sent_again() -> None:
+    shape = read_model("qwen3-30b-a3b")
+    layout = Layout(ep=8, dp=8, global_batch=64)
+    modules, mixtures, full = (
+        step(shape, replace(layout, recompute=how), A100).parts["recomputation"]
+        for how in (Recompute.MODULES, Recompute.EXPERTS, Recompute.FULL)
+    )
+    assert 3 * modules < mixtures < full
+    latent = read_model("deepseek-v2-lite")
+    assert (
+        step(latent, replace(layout, recompute=Recompute.EXPERTS), A100).parts["recomputation"]
+        > step(latent, replace(layout, recompute=Recompute.MODULES), A100).parts["recomputation"]
+    )
+
+
 def test_frozen_weights_have_no_gradients_to_compute_and_to_reduce() -> None:
     shape = read_model("llama2-7b")
     layout = Layout(dp=64, zero=3, framework=Framework.FSDP, global_batch=64, micro_batch=1, seq=2048)

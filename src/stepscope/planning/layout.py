@@ -20,6 +20,8 @@ class Recompute(str, Enum):
     OPERATORS = "operators"
     #: Outputs of norms, activations and latent projections: Megatron-core's layernorm, moe_act and mla_up_proj.
     MODULES = "modules"
+    #: Those, and experts as a whole with what is sent to them and back: Megatron-core's layernorm and moe.
+    EXPERTS = "moe"
     #: Whole layers, some of them.
     LAYERS = "layers"
     #: Every layer, of which only the input is kept.

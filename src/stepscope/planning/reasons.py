@@ -97,6 +97,7 @@ def _recomputation(shape: ModelShape, plan: JudgedPlan) -> str:
         Recompute.FULL: said("all layers are recomputed"),
         Recompute.SELECTIVE: said("attention's scores are recomputed"),
         Recompute.OPERATORS: said("all but chosen operators are recomputed"),
+        Recompute.EXPERTS: said("norms and whole mixtures of experts are recomputed"),
         Recompute.MODULES: said("norms, activations and latent projections are recomputed")
         if shape.latent
         else said("norms and activations are recomputed"),

@@ -135,7 +135,7 @@ def _of_old(asked: Request, framework: Framework) -> bool:
 _NEW: Final[Mapping[str, tuple[Any, ...]]] = {
     "precision": ("fp8",),
     "tp_overlap": (True,),
-    "recompute": (Recompute.MODULES,),
+    "recompute": (Recompute.MODULES, Recompute.EXPERTS),
     "schedule": (Schedule.ZERO_BUBBLE, Schedule.DUAL_PIPE),
 }
 #: Devices that models were trained on before attention was fused, and the sequences that were usual.

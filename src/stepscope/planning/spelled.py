@@ -48,6 +48,8 @@ def recompute(text: str, framework: Framework) -> tuple[Recompute, int]:
         return Recompute.LAYERS, int(plain.split()[0])
     if found := re.fullmatch(r"(\d+) ?%", plain):
         return Recompute.LAYERS, -100 - min(100, int(found[1]))
+    if re.search(r"\bmoe\b|\bexperts?\b", plain):
+        return Recompute.EXPERTS, 0
     if re.search(r"modules?|norms?|mla_up|moe_act|activation func", plain):
         return Recompute.MODULES, 0
     if re.search(r"selective[ -]layer|every (second|other)", plain):
@@ -61,7 +63,7 @@ def recompute(text: str, framework: Framework) -> tuple[Recompute, int]:
         return Recompute.FULL, 0
     raise UserError(
         said("recomputation {text!r} is not known", text=text),
-        hint="choose from none, selective, modules, full, or a number of layers",
+        hint="choose from none, selective, modules, moe, full, or a number of layers",
     )
 
 

@@ -42,7 +42,7 @@ GlobalBatch = Annotated[
 Seq = Annotated[int | None, typer.Option("--seq", "--seq-length", metavar="N", help="Tokens per sequence.")]
 RecomputeName = Annotated[
     str | None,
-    typer.Option("--recompute", metavar="WHAT", help="none, selective, modules, full, layers, or a share: 50%."),
+    typer.Option("--recompute", metavar="WHAT", help="none, selective, modules, moe, full, layers, or a share: 50%."),
 ]
 Zero = Annotated[str | None, typer.Option("--zero", metavar="STAGE", help="0 to 3, or fsdp.")]
 Shards = Annotated[

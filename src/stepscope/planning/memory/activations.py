@@ -22,8 +22,8 @@ def kept_by_layer(shape: ModelShape, layout: Layout, sparse: bool, recompute: Re
         return share * layer_input(shape, layout) + (1 - share) * rest
     if how is Recompute.OPERATORS:
         return layout.tokens * _chosen_operators(shape, layout, sparse)
-    if how is Recompute.MODULES:
-        return layout.tokens * _without_outputs(shape, layout, sparse)
+    if how in (Recompute.MODULES, Recompute.EXPERTS):
+        return layout.tokens * _without_outputs(shape, layout, sparse, experts=how is Recompute.MODULES)
     scores = how is not Recompute.SELECTIVE
     return layout.tokens * (_residual(shape, layout) + _attention(shape, layout, scores) + _mlp(shape, layout, sparse))
 
@@ -81,10 +81,11 @@ def _input(layout: Layout) -> float:
     return 1.0 if layout.precision == "fp8" and layout.framework is Framework.MEGATRON else 2.0
 
 
-def _without_outputs(shape: ModelShape, layout: Layout, sparse: bool) -> float:
+def _without_outputs(shape: ModelShape, layout: Layout, sparse: bool, experts: bool = True) -> float:
     """Kept where outputs of norms, activations and latent projections are dropped and computed again.
 
     Megatron-core, --recompute-modules layernorm moe_act mla_up_proj; DeepSeek-V3 (arXiv 2412.19437, section 3.2.3).
+    Without `experts`, all that these keep as well.
     """
     kept = (4.0 + (2.0 if shape.dropout else 0.0)) * shape.hidden / layout.split
     if shape.latent:
@@ -96,6 +97,8 @@ def _without_outputs(shape: ModelShape, layout: Layout, sparse: bool) -> float:
     inner = 4.0 if shape.gated else 2.0  # what goes into the activation
     if not sparse:
         return kept + inner * shape.ffn / layout.tp
+    if not experts:
+        return kept
     rows = _input(layout) * shape.hidden / layout.split + inner * shape.expert_ffn / layout.tp
     return (
         kept + shape.active_experts * rows + inner * shape.shared_ffn / layout.tp + 8.0 * shape.experts / layout.split

@@ -71,7 +71,7 @@ def working(shape: ModelShape, layout: Layout, stage: Stage) -> float:
     found = 0.0
     if layout.recompute is Recompute.FULL or (layout.recompute is Recompute.LAYERS and layout.recomputed_layers):
         found += kept_by_layer(shape, layout, sparse, Recompute.NONE)
-    elif layout.recompute in (Recompute.OPERATORS, Recompute.MODULES):
+    elif layout.recompute in (Recompute.OPERATORS, Recompute.MODULES, Recompute.EXPERTS):
         whole = kept_by_layer(shape, layout, sparse, Recompute.NONE)
         found += max(0.0, whole - kept_by_layer(shape, layout, sparse))
     elif layout.recompute is Recompute.SELECTIVE and layout.attention == "unfused":

@@ -100,6 +100,7 @@ def _recomputations(asked: Request, at: Layout) -> Iterator[tuple[str, Layout]]:
     fsdp = at.framework in (Framework.FSDP, Framework.TORCHTITAN)
     kinds = [(Recompute.NONE, 0), (Recompute.OPERATORS if fsdp else Recompute.SELECTIVE, 0),
              *([] if fsdp else [(Recompute.MODULES, 0)]),
+             *([] if fsdp or not asked.shape.experts else [(Recompute.EXPERTS, 0)]),
              (Recompute.LAYERS, max(1, layers // 2)), (Recompute.FULL, 0)]  # fmt: skip
     for kind, number in kinds:
         if kind is Recompute.SELECTIVE and at.attention != "unfused":

@@ -148,4 +148,6 @@ def _recomputations(asked: Request, framework: Framework) -> list[tuple[Recomput
     elif framework is Framework.MEGATRON:
         found.append((Recompute.MODULES, 0))
     parts = [(Recompute.LAYERS, max(1, layers * share // 4)) for share in (1, 2, 3)]
+    if framework is Framework.MEGATRON and asked.shape.experts:
+        parts.insert(2, (Recompute.EXPERTS, 0))  # takes longer than half of all layers
     return [*found, *parts, (Recompute.FULL, 0)]

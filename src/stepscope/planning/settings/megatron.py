@@ -128,6 +128,9 @@ def _recomputation(shape: ModelShape, layout: Layout) -> list[str]:
         return ["--recompute-granularity full", "--recompute-method block", f"--recompute-num-layers {number}"]
     if layout.recompute in (Recompute.SELECTIVE, Recompute.OPERATORS):
         return ["--recompute-granularity selective"]
+    if layout.recompute is Recompute.EXPERTS:
+        modules = ["layernorm", "moe", *(["mla_up_proj"] if shape.latent else [])]
+        return ["--recompute-granularity selective", f"--recompute-modules {' '.join(modules)}"]
     if layout.recompute is Recompute.MODULES:
         modules = ["layernorm", *(["moe_act"] if shape.experts else []), *(["mla_up_proj"] if shape.latent else [])]
         return ["--recompute-granularity selective", f"--recompute-modules {' '.join(modules)}"]

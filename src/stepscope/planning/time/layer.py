@@ -23,11 +23,13 @@ def layer(shape: ModelShape, layout: Layout, platform: Platform, sparse: bool) -
         experts(found, shape, layout, platform)
     for one in (found.forward, found.backward):
         one.dispatch = max(0.0, one.kernels * platform.launch - one.seconds)
-    found.again = _again(found, shape, layout, platform, core)
+    found.again = _again(found, shape, layout, platform, core, sparse)
     return found
 
 
-def _again(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform, core: PassTime) -> PassTime:
+def _again(
+    found: LayerTime, shape: ModelShape, layout: Layout, platform: Platform, core: PassTime, sparse: bool
+) -> PassTime:
     """What recomputation adds, as a mean over layers."""
     if layout.recompute is Recompute.FULL:
         return found.forward.scaled(1.0)
@@ -36,7 +38,7 @@ def _again(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platfo
     if layout.recompute is Recompute.SELECTIVE:
         # Fused attention computes its scores again as it is; only unfused attention is recomputed.
         return core if layout.attention == "unfused" else PassTime()
-    if layout.recompute is Recompute.MODULES:
+    if layout.recompute in (Recompute.MODULES, Recompute.EXPERTS):
         latent = shape.latent
         up = 0.0
         if latent:
@@ -44,6 +46,11 @@ def _again(found: LayerTime, shape: ModelShape, layout: Layout, platform: Platfo
             both = shape.heads * (latent.nope + latent.value) / layout.tp
             up = gemm(layout.tokens, wide, latent.query_rank or shape.hidden, layout.precision, platform)
             up += gemm(layout.tokens, both, latent.kv_rank, layout.precision, platform)
+        if layout.recompute is Recompute.EXPERTS and sparse:
+            attention = (4 + bool(latent.query_rank)) if latent else 2
+            mixture = multiplications(shape, layout, sparse)[attention:]
+            up += sum(gemm(*one[:3], layout.precision, platform, one[3]) / aligned(*one[1:3]) for one in mixture)
+            return PassTime(gemm=up, elementwise=found.forward.elementwise, expert_comm=found.forward.expert_comm)
         # About half of the element-wise work is of norms and activations; the rest adds to the residual stream.
         return PassTime(gemm=up, elementwise=0.5 * found.forward.elementwise)
     if layout.recompute is Recompute.OPERATORS:
