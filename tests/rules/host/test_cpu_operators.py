@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,12 @@ def test_operators_on_the_host_are_named() -> None:
 
 def test_the_code_is_that_of_the_platform() -> None:
     assert 'device="npu"' in drafts("HST007", given(0.2, "npu"))[0].actions[0].after
+
+
+def test_layers_that_were_left_on_the_host_are_moved() -> None:
+    left = replace(FOUND, names=("aten::mm", "aten::sort"))
+    (draft,) = drafts("HST007", given(0.2) | {cpu_operators.working: left})
+    assert draft.actions[0].after.startswith('self.head = make_head().to("cuda")')
 
 
 def test_just_below_the_threshold_nothing_is_found() -> None:

@@ -41,6 +41,22 @@ def test_short_ones_other_libraries_and_those_with_calls_inside_do_not_count() -
     assert Signals.of(facts.trace())(cpu_operators.working).events.size == 0
 
 
+def test_what_calls_others_shortly_does_its_work_itself() -> None:
+    facts = stepped()
+    gemm = facts.host("op", "aten::mm", 1_000_000, 900_000)
+    facts.host("op", "aten::resolve_conj", 1_000_100, 500)
+    sorted_ = facts.host("op", "aten::sort", 2_000_000, 900_000)
+    facts.host("op", "aten::copy_", 2_000_100, 450_000)
+    facts.host("op", "aten::clone", 3_000_000, 900_000)
+    copied = facts.host("op", "aten::copy_", 3_000_100, 450_001)
+    facts.host("op", "aten::add", 4_000_000, 900_000)
+    facts.host("op", "aten::to", 4_000_100, 100_000)
+    facts.host("op", "aten::copy_", 4_000_200, 90_000)
+    facts.host("runtime", "cudaMemcpyAsync", 4_000_300, 80_000)
+    found = Signals.of(facts.trace())(cpu_operators.working)
+    assert found.events.tolist() == [gemm, sorted_, copied]
+
+
 def test_ranges_and_functions_inside_are_no_calls() -> None:
     facts = stepped()
     slow = facts.host("op", "aten::sort", 1_000_000, 3_000_000)
@@ -72,4 +88,13 @@ def test_without_a_device_all_operators_do() -> None:
     facts.step(1, 0, 1000)
     facts.host("op", "aten::mm", 0, 900)
     with pytest.raises(MissingInputError, match="no device activity"):
+        Signals.of(facts.trace())(cpu_operators.working)
+
+
+def test_without_links_all_operators_seem_to_launch_nothing() -> None:
+    facts = Facts()
+    facts.step(1, 0, 10_000_000)
+    facts.host("op", "aten::sort", 1_000_000, 3_000_000)
+    facts.kernel("gemm", 500_000, 100_000)
+    with pytest.raises(MissingInputError, match="launch"):
         Signals.of(facts.trace())(cpu_operators.working)

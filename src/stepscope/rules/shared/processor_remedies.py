@@ -100,3 +100,14 @@ def moved(where: str) -> Action:
         f"print(next(model.parameters()).device, x.device)  # cpu: it was left on the host\n"
         f"print(torch.{device}.is_available())  # False: a build without it, or no driver",
     )
+
+
+def part_moved(where: str) -> Action:
+    """Move a part of a model to the device of a platform."""
+    device = torch_device(where)
+    return Action(
+        "Move the part of the model that they belong to to the device, too",
+        before="self.head = make_head()  # on the host",
+        after=f'self.head = make_head().to("{device}")\n'
+        f"print({{p.device for p in model.parameters()}})  # one device, not two",
+    )

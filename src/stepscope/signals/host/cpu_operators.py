@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_waits import loader_waits
 from stepscope.analyses.shared.needs import need_device, need_operators
+from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Times
 from stepscope.signals.host.host import operator_ns
 from stepscope.signals.shared.job import recorded_steps, step_ns
+from stepscope.signals.shared.links import linked
 from stepscope.signals.signal import Signals, signal
 
 #: An operator that launches nothing and takes longer than that works on the host itself; a view takes 1 µs.
@@ -49,6 +51,9 @@ def working(s: Signals) -> CpuOperatorCalls:
     """PyTorch operators that launch no device work and usually take at least 50 µs."""
     need_device(s.trace)
     need_operators(s.trace)
+    if not s(linked):
+        # All operators look as if they launched nothing.
+        raise MissingInputError("device work is not linked to its launches", hint="record calls of the runtime as well")
     spans = Spans(s.trace)
     at = _slow(s, spans, max(s(operator_ns) * _TIMES, _WORKING_NS))
     waits = loader_waits(s.trace)
@@ -65,21 +70,40 @@ def working(s: Signals) -> CpuOperatorCalls:
 
 
 def _slow(s: Signals, spans: Spans, least: int) -> NDArray[np.int64]:
-    """Positions of innermost operators in steps with names whose median call is that long and launches nothing."""
+    """Positions of operators in steps whose own work takes that long in the median call, and which launch nothing."""
     known = {name_id for name_id, name in s.trace.once(names_by_id).items() if _KNOWN.match(name)}
     named = np.zeros(max(s.trace.once(names_by_id), default=0) + 1, np.bool_)
     named[list(known)] = True
-    leaves = spans.of("op") & (spans.step >= 0) & (spans.dur > 0)
-    leaves[spans.around[spans.of("op", "runtime", "launch", "sync", "queue", "gc") & (spans.around >= 0)]] = False
-    launching = spans.rows(DeviceWork.of(s.trace).op)
-    leaves[launching[launching >= 0]] = False
-    at = np.flatnonzero(leaves)
+    at = np.flatnonzero(_alone(s, spans) & (spans.step >= 0) & (spans.dur > 0))
     at = at[named[spans.name[at]]]
     name = spans.name[at]
     # The lower median is as long if no more than so many are shorter.
     count, shorter = (np.bincount(name[mine], minlength=named.size) for mine in (slice(None), spans.dur[at] < least))
     slow = (count > 0) & (shorter <= (count - 1) // 2)
-    return at[slow[name]]
+    at = at[slow[name]]
+    # What one of them calls is part of its time.
+    chosen = np.zeros(spans.dur.size + 1, np.bool_)
+    chosen[at] = True
+    return at[~chosen[spans.around[at]]]
+
+
+def _alone(s: Signals, spans: Spans) -> NDArray[np.bool_]:
+    """Whether each event is an operator that launches nothing and spends most of its time itself, bool[n].
+
+    It may call others that call none and take up to half of its time: GEMMs resolve their operands first, and a sort
+    makes room for its result.
+    """
+    ops = spans.of("op")
+    calls = np.flatnonzero((ops | spans.of("runtime", "launch", "sync", "queue", "gc")) & (spans.around >= 0))
+    launching = spans.rows(DeviceWork.of(s.trace).op)
+    busy = ~ops
+    busy[launching[launching >= 0]] = True
+    outer = busy.copy()
+    outer[spans.around[calls]] = True
+    alone = ops & ~busy
+    alone[spans.around[calls[outer[calls]]]] = False
+    inner = np.bincount(spans.around[calls], np.maximum(spans.dur[calls], 0), spans.dur.size)
+    return alone & (2 * inner <= spans.dur)
 
 
 def _in_last(spans: Spans, at: NDArray[np.int64], waits: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -91,6 +91,11 @@ class SlowReads:
     recorded_ns: int
 
 
+def is_layer(name: str) -> bool:
+    """Whether an operator that ran on the processor is one of a model's layers: a GEMM, or of a library for them."""
+    return bool(_MATRICES.search(name) or _OF_CPU.search(name))
+
+
 @signal()
 def ran_on(s: Signals) -> RanOn:
     """Where operators ran, in a recording without device activity."""
