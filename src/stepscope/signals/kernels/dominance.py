@@ -14,7 +14,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
-from stepscope.model.intervals import Intervals, Times
+from stepscope.model.intervals import Times
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.signals.kernels.kernel_times import Alike, alike_kernels
 from stepscope.signals.signal import Signals, signal
@@ -22,7 +22,7 @@ from stepscope.signals.signal import Signals, signal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dominance:
-    """Compute time of the steps, or of the device's span where there are no steps.
+    """Compute time of the steps, or of the time in which the device was in use where there are no steps.
 
     Attributes:
         length_ns: Length of all these steps.
@@ -85,22 +85,14 @@ def decoding(s: Signals) -> bool:
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:
-    """Start and end on the device of each complete step; without steps, of the device's activity.
-
-    A pause longer than all activity is an edge of the recording, not part of a loop: then the side of it with more
-    activity counts.
-    """
+    """Start and end on the device of each complete step; without steps, of the time in which the device was in use."""
     windows, steps = s.trace.once(step_windows), Steps.of(s.trace)
     chosen = np.isin(windows.step, steps.step[steps.whole]) & (windows.ends > windows.starts)
-    if chosen.any():
-        return windows.starts[chosen], windows.ends[chosen]
-    busy = Intervals.union_of_all(one.busy for one in s.trace.once(device_times))
-    if not len(busy):  # all device work has lost its duration
+    if not chosen.any():
+        chosen = windows.ends > windows.starts
+    if not chosen.any():  # all device work has lost its duration
         raise MissingInputError.of("device")
-    cuts = np.flatnonzero(busy.starts[1:] - busy.ends[:-1] > busy.total)
-    starts, ends = busy.starts[np.append(0, cuts + 1)], busy.ends[np.append(cuts, len(busy) - 1)]
-    most = int(np.argmax(busy.within(starts, ends)))
-    return starts[most : most + 1], ends[most : most + 1]
+    return windows.starts[chosen], windows.ends[chosen]
 
 
 def _inside(ts: Times, starts: Times, ends: Times) -> NDArray[np.bool_]:
