@@ -146,6 +146,11 @@ def test_repeated_activations_count_from_four() -> None:
     assert found(calls(*[("gelu", X)] * 3)) == {"runs": ["AAA"]}
 
 
+def test_activations_with_copies_alone_between_them_are_several() -> None:
+    assert found(calls(*[("copy_", X), ("relu", X)] * 2)) == {"runs": ["cAcA"]}
+    assert found(calls(*[("copy_", X), ("relu", X)] * 2, ("mul", X))) == {"activations": ["cAcAm"]}
+
+
 def test_runs_are_of_three_pointwise_operations_on_equally_many_elements() -> None:
     assert found(calls(("mul", X), ("add", X), ("copy_", X))) == {"runs": ["mac"]}
     assert found(calls(("mul", X), ("add", X))) == {}
@@ -168,6 +173,22 @@ def test_updates_of_parameters_are_left_to_the_optimizer_s_rule() -> None:
 
 def test_long_formulas_are_no_activations() -> None:
     assert found(calls(*[("mul", X)] * 12, ("tanh", X))) == {"runs": ["m" * 12 + "t"]}
+
+
+def test_a_run_ends_where_a_number_is_read_and_with_the_step() -> None:
+    program = calls(*((name, X) for name in ("mul", "add", "div")))
+    _, read = program.call("aten::_local_scalar_dense", kernel="Memcpy DtoH (Device -> Pageable)", kind="copy")
+    program.facts.row("copies", event=read, direction="DtoH", bytes=4)
+    for name in ("add", "mul", "div"):
+        program.call(f"aten::{name}", X)
+    assert found(program) == {"runs": ["mad", "amd"]}
+    program = calls(*((name, X) for name in ("mul", "add", "div")))
+    program.facts.step(1, 0, program.now)
+    second = program.now
+    for name in ("add", "mul", "div"):
+        program.call(f"aten::{name}", X)
+    program.facts.step(2, second, program.now - second)
+    assert found(program) == {"runs": ["mad", "amd"]}
 
 
 def test_many_of_the_same_are_done_to_a_tensor_each() -> None:

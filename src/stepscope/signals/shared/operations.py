@@ -27,7 +27,10 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Operations:
-    """The n operations of all queues, one queue after the other, with a boundary after each.
+    """The n operations of all queues, one queue after the other, with boundaries that no sequence crosses.
+
+    They lie after each queue, between steps, and where a number is read from the device: what comes after it may depend
+    on what the host makes of it.
 
     An operation is an operator call with all that it put on the queue, or a kernel where the operator is not known.
 
@@ -93,6 +96,18 @@ def operations(s: Signals) -> Operations:
     return _of_kernels(s.trace, kernels)
 
 
+def _cuts(trace: Trace, at: Ids) -> Ids:
+    """Positions in `at` before which a boundary lies, within a queue."""
+    device, copies = DeviceWork.of(trace), Copies.of(trace)
+    read = copies.at[copies.direction == DIRECTIONS.index("DtoH")]
+    both = np.concatenate((read, at))
+    order = np.lexsort((device.ts[both], device.track[both]))
+    reads = np.cumsum(order < read.size)[order >= read.size]  # before each of `at`, which are in the same order
+    track, step = device.track[at], device.step[at]
+    changed = (track[1:] != track[:-1]) | (step[1:] != step[:-1]) | (reads[1:] != reads[:-1])
+    return np.flatnonzero(changed) + 1
+
+
 def _kernels(trace: Trace) -> Ids:
     """Positions in `DeviceWork` of compute, collectives and copies within the device, by queue and time."""
     device, copies = DeviceWork.of(trace), Copies.of(trace)
@@ -110,17 +125,17 @@ def _of_kernels(trace: Trace, at: Ids) -> Operations:
     recorded = rows >= 0
     op = np.where(recorded, described, -1)
     role, known = _roles(trace, device, at, np.where(recorded, spans.name[rows], -1))
-    track = device.track[at]
     # Kernels of one operator are one operation; those of an operator that says nothing each are their own.
-    together = np.zeros(role.size, np.bool_)
-    together[1:] = known[1:] & (op[1:] == op[:-1]) & (track[1:] == track[:-1])
+    together, cuts = np.zeros(role.size, np.bool_), _cuts(trace, at)
+    together[1:] = known[1:] & (op[1:] == op[:-1])
+    together[cuts] = False
     starts = np.flatnonzero(~together)
     head = rows[starts]
     shape, shapes = _shapes(trace, np.where(head >= 0, trace.once(inputs_of)[head], -1))
     size = _sizes(shape, shapes)
     threads = np.maximum.reduceat(grids.threads[at], starts)
     return _bounded(
-        track[starts],
+        np.append(np.searchsorted(starts, cuts), starts.size),
         role[starts],
         {
             "op": np.where(known, op, -1)[starts], "ts": device.ts[at[starts]],
@@ -171,12 +186,11 @@ def _sizes(shape: NDArray[np.int32], shapes: tuple[str, ...]) -> NDArray[np.floa
 
 
 def _bounded(
-    track: NDArray[Any], role: NDArray[Any], columns: dict[str, NDArray[Any]], shapes: tuple[str, ...],
+    last: Ids, role: NDArray[Any], columns: dict[str, NDArray[Any]], shapes: tuple[str, ...],
     kernels: tuple[Ids, Ids],
 ) -> Operations:  # fmt: skip
-    """Put a boundary after each queue."""
-    last = np.append(np.flatnonzero(track[1:] != track[:-1]) + 1, track.size)
-    fill = {"op": -1, "shape": -1, "first": np.append(columns["first"], kernels[0].size)[last]}
+    """Put a boundary before each of these positions."""
+    fill: dict[str, Any] = {"op": -1, "shape": -1, "first": np.append(columns["first"], kernels[0].size)[last]}
     bounded = {name: np.insert(values, last, fill.get(name, 0)) for name, values in columns.items()}
     first = np.append(bounded.pop("first"), kernels[0].size)
     letters = "".join(np.insert(role, last, BOUNDARY).tolist())

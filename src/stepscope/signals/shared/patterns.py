@@ -34,7 +34,8 @@ _CHAINED: Final = frozenset("amdEGWQnDtAB")
 #: An optimizer's step: the annotation that PyTorch makes, or its Python functions.
 _OPTIMIZER: Final = re.compile(r"Optimizer\.step#|torch/optim/\w+\.py\(\d+\): (?:step|_single_tensor|_multi_tensor)")
 #: What formulas of activations are made of, and how long they are: that of GELU by its tangent has eight operations.
-_ACTIVATION: Final = frozenset("amdWtEncABf")
+_ARITHMETIC: Final = frozenset("amdWtEn")
+_ACTIVATION: Final = _ARITHMETIC | frozenset("cABf")
 _LONGEST_ACTIVATION: Final = 12
 #: A statistic of rows is at most this part of what it is of.
 _STATISTIC: Final = 1 / 8
@@ -236,7 +237,9 @@ def _is_activation(letters: str) -> bool:
         return False
     if "t" in letters or ("E" in letters and "a" in letters and "d" in letters):
         return True
-    return len(letters) >= _LEAST_REPEATED and ("A" in letters or "B" in letters)
+    # With copies alone between them they are several, of a tensor each.
+    several = not _ARITHMETIC.intersection(letters) and len(set(letters)) > 1
+    return len(letters) >= _LEAST_REPEATED and ("A" in letters or "B" in letters) and not several
 
 
 def _updates(text: str, runs: Ranges) -> NDArray[np.bool_]:
