@@ -20,7 +20,7 @@ that pair and another one; replace the cable, or move the ranks.
 
 ## Known limits
 With a single group and no recorded transfers a slow link looks like a slow network; see COM002. Messages of less than
-1 MiB are left out for groups: they take mostly latency.
+1 MiB are left out for groups, and transfers of less than 256 KiB for pairs: they take mostly latency.
 """
 
 from __future__ import annotations
