@@ -20,6 +20,13 @@ def test_a_clock_that_falls_is_found_and_priced() -> None:
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([2, 3], 0.5)]
 
 
+def test_the_highest_clock_may_be_that_of_steps_that_are_not_typical() -> None:
+    low = {npu.kernels: npu_kernels(4), npu.clock: np.full(4, 900.0)}
+    assert drafts("ASC002", low) == []
+    (draft,) = drafts("ASC002", {**low, npu.highest_clock: 1_800.0})
+    assert {"1,800 MHz", "50.0 %", "900 MHz"} <= set(figures(draft.summary))
+
+
 def test_a_little_is_not_reported() -> None:
     assert drafts("ASC002", given(1_621.0)) == []
     assert len(drafts("ASC002", given(1_620.0))) == 1

@@ -30,7 +30,7 @@ from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend.npu_kernels import clock, kernels
+from stepscope.signals.ascend.npu_kernels import clock, highest_clock, kernels
 from stepscope.signals.shared.step_columns import longest
 
 _COOL = Action(
@@ -45,7 +45,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found, speed = s(kernels), s(clock)
     if not speed.size:
         return
-    highest = float(speed.max())
+    highest = max(float(speed.max()), s.maybe(highest_clock) or 0.0)
     drop = float(((highest - speed) / highest * found.dur).sum()) / max(int(found.dur.sum()), 1)
     if drop < limits["min_drop"]:
         return

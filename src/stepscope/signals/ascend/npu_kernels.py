@@ -189,6 +189,12 @@ def clock(s: Signals) -> NDArray[np.float64]:
     return values
 
 
+@signal("MHz")
+def highest_clock(s: Signals) -> float:
+    """The highest clock of the AI cores at any time of the recording."""
+    return float(s.whole.trace.columns(_CLOCK_SQL)["value"].max(initial=0.0))
+
+
 def is_vector(core: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether kernels ran on vector units."""
     return np.isin(core, _VECTOR)
