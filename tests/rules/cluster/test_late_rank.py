@@ -8,6 +8,7 @@ import pytest
 from cluster_support import rank
 from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
+from stepscope.signals.communication import cluster
 from stepscope.signals.communication.link_rates import LikeCollectives, groups
 from stepscope.signals.communication.rank_times import rank_times
 from stepscope.signals.shared.idleness import LeastIdle, least_idle
@@ -26,6 +27,16 @@ def test_a_rank_that_is_late_without_a_known_cause_has_a_price() -> None:
 )
 def test_what_another_rule_explains_is_not_its_subject(differs: dict[str, Any]) -> None:
     assert job_drafts("CLU009", {0: rank(), 1: rank(0, **differs)}) == []
+
+
+def test_of_sums_it_is_not_said_whether_the_same_kernels_take_longer() -> None:
+    ranks = {number: rank(wait, work=1.01) for number, wait in enumerate((400_000, 400_000, 0))}
+    (draft,) = job_drafts("CLU009", ranks)
+    assert "in other kernels or more of them" in draft.summary
+    assert len(draft.actions) == 1
+    (draft,) = job_drafts("CLU009", {number: {**one, cluster.kernels: {}} for number, one in ranks.items()})
+    assert "sums don't tell" in draft.summary
+    assert "clock, temperature" in draft.actions[0].text
 
 
 @pytest.mark.parametrize(("wait", "found"), [(10_000, 1), (9_999, 0)])

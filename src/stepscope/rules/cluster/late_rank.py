@@ -42,9 +42,11 @@ from stepscope.rules.cluster import slow_link
 from stepscope.rules.cluster.lateness import MIN_WAIT, READS, Late, LateOnes, late_by_cause
 from stepscope.rules.cluster.lateness import named as in_numbers
 from stepscope.rules.cluster.slow_link import late_by_link, slow_links_of
+from stepscope.rules.cluster.slow_rank import compare_device
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
+from stepscope.signals.communication.cluster import kernels
 from stepscope.signals.communication.late_rank import Reason
 from stepscope.signals.shared.idleness import least_idle
 
@@ -59,6 +61,11 @@ _TAKES: Final[dict[Reason, str]] = {
     "copies": pattern("it copies {longer} longer than they do, with nothing beside it"),
     "link": pattern("its own transfers take {longer} longer than theirs"),
     "start": pattern("its steps begin {longer} later than theirs"),
+}
+#: The same where only the profiler's sums are at hand: a slower device computes longer, too.
+_SUMMED: Final[dict[Reason, str]] = {
+    **_TAKES,
+    "compute": pattern("it computes {longer} longer than they do, in the same kernels or in more: sums don't tell"),
 }
 #: The same of a rank whose model runs on the processor.
 _ON_PROCESSOR: Final[dict[Reason, str]] = {
@@ -95,15 +102,19 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     begun = max(first.found.parts["start"], 0) if few else 0
     cost = late.gain_ns - begun
     worth = cost >= limits["min_wait"] * first.found.wait_ns / first.found.share
-    look = _LINK if first.found.reason == "link" else _BESIDE
+    slow = ranks[first.found.rank]
+    unseen = not slow.maybe(kernels) and not first.found.on_processor
+    looks: tuple[Action, ...] = (_LINK if first.found.reason == "link" else _BESIDE,)
+    if unseen and first.found.reason == "compute":
+        looks = (compare_device(slow), *looks)
     yield Draft(
         title="One rank makes the others wait",
         summary=said(
             "{waiting}: {takes}{idle}.{start}{beside}",
-            waiting=late.waiting, takes=_takes(late), idle=_idle(ranks, first), start=_start(begun, worth),
+            waiting=late.waiting, takes=_takes(late, unseen), idle=_idle(ranks, first), start=_start(begun, worth),
             beside=late.beside,
         ),
-        actions=(look, _MORE) if few else (look,),
+        actions=(*looks, _MORE) if few else looks,
         cost_ns=cost if worth else None,
         taken_ns=None if worth else first.found.wait_ns,
         waiting=not worth,
@@ -135,12 +146,12 @@ def _numbers(late: LateOnes, limits: Limits) -> dict[str, float]:
     return {"waited_share": late.first.found.share, **parts, **limits}
 
 
-def _takes(late: LateOnes) -> str:
-    """What the first takes longer: the largest part, and others that are worth naming."""
+def _takes(late: LateOnes, unseen: bool) -> str:
+    """What the first takes longer: the largest part, and others that are worth naming; of kernels that are unseen."""
     found = late.first.found
     order = sorted(found.parts, key=lambda part: -found.parts[part])
     named = [part for part in order if part == order[0] or found.parts[part] >= _PART * found.wait_ns]
-    takes = _ON_PROCESSOR if found.on_processor else _TAKES
+    takes = _ON_PROCESSOR if found.on_processor else _SUMMED if unseen else _TAKES
     told = listing((said(takes[part], longer=duration(max(found.parts[part], 0))) for part in named), " and ")
     return told if len(late.ranks) == 1 else said("as for {rank}, {takes}", rank=in_numbers((found.rank,)), takes=told)
 

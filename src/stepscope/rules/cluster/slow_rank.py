@@ -62,11 +62,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
             waiting=late.waiting, device=late.first.device, beside=late.beside,
         ),
         actions=(
-            Action(
-                "Compare the device with its neighbours: clock, temperature, power limit, errors, other processes",
-                after=_LOOK.get(front.maybe(platform) or "", _LOOK_CUDA),
-                page="slow-ranks",
-            ),
+            compare_device(front),
             Action(
                 "Leave its host out of the job if the device stays slow",
                 before="srun --nodes=8 train.sh",
@@ -82,6 +78,15 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         ranks=(*late.numbers, *late.like),
         late=late.numbers,
     )  # fmt: skip
+
+
+def compare_device(s: Signals) -> Action:
+    """How to hold a device of the platform at hand against its neighbours."""
+    return Action(
+        "Compare the device with its neighbours: clock, temperature, power limit, errors, other processes",
+        after=_LOOK.get(s.maybe(platform) or "", _LOOK_CUDA),
+        page="slow-ranks",
+    )
 
 
 RULE = Rule(
