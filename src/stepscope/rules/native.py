@@ -216,6 +216,9 @@ READ_OFTEN: Final = Action(
 )
 
 #: Actions by what they do: make copies faster or fewer, read less, overlap, ...
+MORE_BLOCKS: Final = Action(
+    "Launch more blocks: give each thread less to do, or split the outer loop", page="memory-access"
+)
 FASTER_COPIES: Final = (
     _REGION,
     _REGION_ACC,

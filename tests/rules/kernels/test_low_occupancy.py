@@ -27,6 +27,11 @@ def test_long_kernels_of_few_blocks_are_found() -> None:
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([3, 4], 0.5)]
 
 
+def test_programs_with_kernels_of_their_own_launch_more_blocks() -> None:
+    signals = {**given(0.5), program: Program(framework="native", platform="cuda", language="c++")}
+    assert [action.page for action in drafts("KRN004", signals)[0].actions] == ["memory-access", "streams"]
+
+
 def test_what_would_be_saved_decides() -> None:
     assert drafts("KRN004", given(0.04 - 0.0001)) == []
     assert len(drafts("KRN004", given(0.04))) == 1

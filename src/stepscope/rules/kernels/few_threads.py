@@ -33,6 +33,7 @@ from stepscope.language import said
 from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.library_kernels import is_library, more_blocks
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -41,7 +42,6 @@ from stepscope.signals.kernels.occupying import Occupying, places
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.program import program
 
-_GRID: Final = Action("Launch more blocks: give each thread less to do, or split the outer loop", page="memory-access")
 _TEAMS: Final = Action(
     "Launch more teams: the runtime's default does not grow with the loop",
     before="#pragma omp target teams distribute parallel for",
@@ -120,7 +120,7 @@ def _action(one: Occupying, told: Program) -> Action:
     if one.limit == "grid" and is_library(one.name, told):
         return more_blocks(one.name)
     if one.limit == "grid":
-        return {"openmp": _TEAMS, "openacc": _GANGS}.get(told.offload, _GRID)
+        return {"openmp": _TEAMS, "openacc": _GANGS}.get(told.offload, native.MORE_BLOCKS)
     return _ACTIONS[one.limit]
 
 

@@ -28,6 +28,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.library_kernels import is_library, more_blocks
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -42,7 +43,7 @@ _MORE = Action(
     before="losses = [f(x) for x in parts]",
     after="losses = torch.vmap(f)(torch.stack(parts))",
 )
-_BESIDE = Action("Or run independent work beside it", page="streams")
+_BESIDE = Action("Run independent work beside it", page="streams")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -72,6 +73,8 @@ def _actions(name: str, told: Program | None) -> tuple[Action, ...]:
     """What gives it more blocks; batch normalisation has as many as channels, whatever the batch."""
     if told is not None and is_library(name, told):
         return (more_blocks(name), _BESIDE)
+    if told is not None and told.native and told.language != "python":
+        return (native.MORE_BLOCKS, _BESIDE)
     return (_MORE, _BESIDE)
 
 
