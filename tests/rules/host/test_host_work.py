@@ -136,3 +136,30 @@ def test_functions_outside_of_the_named_one_are_not_called_its_parts() -> None:
     )
     (draft,) = drafts("HST013", found)
     assert draft.summary.endswith("most of it in a.py(1): f (b.py(2): g 50.0 % of it); 20.0 % in c.py(3): h.")
+
+
+def waiting(count: int = 3, each: int = 20_000, own: int = 0, loops: int = 1) -> dict[object, object]:
+    at = np.arange(count) * 100_000
+    found = Intervals(at, at + each)
+    return {
+        **given(name=""),
+        own_work.own_work: own_work.Doing(Intervals(np.array([500_000]), np.array([500_000 + max(own, 1)]))),
+        own_work.others_awaited: own_work.Doing(found, "poll", (("poll", 1.0),)),
+        job.recorded_steps: loops,
+    }
+
+
+def test_waits_for_somebody_else_are_advice() -> None:
+    (draft,) = drafts("HST013", waiting())
+    assert {"3", "20.0 µs", "6.0 %"} <= set(figures(draft.summary))
+    assert draft.change is None
+    assert draft.taken_ns == 60_000
+    assert draft.waiting
+
+
+def test_two_waits_or_short_ones_are_nothing_and_the_host_s_own_work_comes_first() -> None:
+    assert drafts("HST013", waiting(count=2, each=90_000)) == []
+    assert drafts("HST013", waiting(each=16_000)) == []
+    assert drafts("HST013", waiting(loops=2)) == []
+    (draft,) = drafts("HST013", waiting(own=60_000))
+    assert draft.change is not None

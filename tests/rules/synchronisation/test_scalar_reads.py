@@ -8,6 +8,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
+from stepscope.signals.host import host
 from stepscope.signals.host import synchronisation as sync
 from stepscope.signals.host.reads import Reads, number_reads
 from stepscope.signals.shared import job, program
@@ -66,6 +67,12 @@ def test_generation_has_no_loss_to_add_up() -> None:
 def test_other_inference_reads_results_of_several_inputs() -> None:
     (draft,) = drafts("SYN002", {**given(2.0), job.infers: True, program.generates: False})
     assert "inputs" in draft.actions[0].before
+
+
+@pytest.mark.parametrize(("refill", "most"), [(300, 300), (9_000, 4_500)])
+def test_what_the_host_does_for_long_in_between_is_not_its_price(refill: int, most: int) -> None:
+    (draft,) = drafts("SYN002", {**given(2.0, "scalar", "device", "result"), host.refill_ns: refill})
+    assert draft.most_ns == most
 
 
 def test_a_read_in_every_third_step_just_misses() -> None:

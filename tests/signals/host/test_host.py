@@ -44,6 +44,11 @@ class TestIdleTime:
         s = signals(facts)
         assert s(host.dispatch_share) == pytest.approx(0.0, abs=0.01)
 
+    def test_what_waiting_can_cost_is_neither_the_loader_nor_the_host_s_own_work(self) -> None:
+        found = {("host_dispatch", "host_work"): 600, ("data_wait", ""): 100, ("host_dispatch", "python"): 30}
+        s = Signals(0, {host.idle: found, host.idle_ns: 730})
+        assert s(host.refill_ns) == 30
+
     def test_without_steps_only_the_time_counts_in_which_the_device_is_in_use(self) -> None:
         facts = Facts()
         facts.host("op", "start", 0, 9 * MS)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.signals import Signals
-from stepscope.signals.host.own_work import Doing, before_new_kernels, own_work, own_work_share
+from stepscope.signals.host.own_work import Doing, before_new_kernels, others_awaited, own_work, own_work_share
 from support import Facts
 
 MS = 1_000_000
@@ -177,3 +177,10 @@ def test_a_function_of_many_short_calls_counts_with_all_of_them() -> None:
     calls = [("python", "transforms.py(9): rescale", 2 + number, 1) for number in range(0, 90, 2)]
     found = doing(("python", "processor.py(9): preprocess_image", 2, 90), *calls)
     assert dict(found.parts)["transforms.py(9): rescale"] == pytest.approx(0.45, abs=0.01)
+
+
+def test_waits_for_somebody_else_are_apart_from_the_host_s_own_work() -> None:
+    s = between(("other", "poll", 10, 60), ("other", "read", 75, 10))
+    assert s(others_awaited).found.total == pytest.approx(60 * MS, rel=0.01)
+    assert s(others_awaited).name == "poll"
+    assert s(own_work).found.total == pytest.approx(40 * MS, rel=0.05)

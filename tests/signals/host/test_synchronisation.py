@@ -133,6 +133,18 @@ class TestWhyTheHostWaits:
         assert found(sync.calls).of(sync.SCALAR).events.size == 4
         assert found(sync.scalar_reads) == 2
 
+    def test_without_operators_a_copy_and_the_wait_right_after_it_are_one_read(self) -> None:
+        facts = busy_step()
+        for at in (1_000, 11_000):
+            correlation = facts.correlation()
+            facts.host("launch", "cudaMemcpyAsync", at, 8_000, correlation=correlation)
+            event = facts.kernel("Memcpy", at + 7_000, 500, launch=correlation, kind="copy")
+            facts.row("copies", event=event, direction="DtoH", bytes=4, src_kind="device", dst_kind="pageable")
+            facts.host("sync", "cudaStreamSynchronize", at + 8_200, 500)
+        found = signals(facts)
+        assert found(sync.calls).of(sync.SCALAR).events.size == 4
+        assert found(sync.scalar_reads) == 2
+
 
 class TestWhichCallsCount:
     def test_calls_within_calls_and_queries_and_calls_outside_steps_do_not(self) -> None:

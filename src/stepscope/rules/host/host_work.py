@@ -12,7 +12,8 @@ elsewhere, or go.
 ## How it decides
 Idle time in which no thread that feeds the device calls its runtime for 20 usual times between two launches, and for a
 millisecond at least (`own_work.own_work_share`), must come to `min_share` of the step. Waiting for a person, a peer or
-a point in time in a call of the operating system does not count, nor do the data loader and garbage collection; what
+a point in time in a call of the operating system does not count, nor do the data loader and garbage collection; where
+such waits come to as much by themselves, in three stretches or more, that is said as advice; what
 the profiler adds to the host's work is taken off (`profiler_cost.own_late_share`). The function is the innermost one on
 the recorded Python stack that covers half of that time, else a range of the program (NVTX, `record_function`), an
 operator, a function that samples of the processor saw, or a call of the operating system. The price is what the step
@@ -45,10 +46,10 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.copies.weight_loading import loaded
 from stepscope.signals.host.compiling import compiling_events
-from stepscope.signals.host.own_work import Doing, before_new_kernels, own_work, own_work_share
+from stepscope.signals.host.own_work import Doing, before_new_kernels, others_awaited, own_work, own_work_share
 from stepscope.signals.host.profiler_cost import own_late_share
 from stepscope.signals.recording.recording import profiler
-from stepscope.signals.shared.job import step_ns, steps
+from stepscope.signals.shared.job import recorded_steps, step_ns, steps
 from stepscope.signals.shared.program import program
 from stepscope.signals.system.system import longest
 
@@ -63,6 +64,12 @@ _AHEAD = Action(
     before="work = prepare(i); launch(work); wait()",
     after="launch(work); work = prepare(i + 1); wait()",
     page="prefetching",
+)
+_MORE_WORKERS: Final = Action(
+    "If it waits for batches: let more workers of the loader prepare them ahead",
+    before="loader = DataLoader(dataset)",
+    after="loader = DataLoader(dataset, num_workers=8, prefetch_factor=4, persistent_workers=True)",
+    page="data-loading",
 )
 _MESSAGES: Final = (
     Action(
@@ -132,7 +139,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     found = s(own_work)
     idle = round(share * s(step_ns))
-    if found.prepares or not idle or found.found.total < limits["min_share"] / share * idle:
+    if found.prepares or not idle:
+        return
+    if found.found.total < limits["min_share"] / share * idle:
+        yield from _awaiting(s, limits)
         return
     lengths = found.found.ends - found.found.starts
     # Short ones before and after the long ones are beside the point.
@@ -166,6 +176,35 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
         numbers={own_work_share.name: share, **limits},
         apart_from=() if _while_loading(s, found) else ("CPY010",),
+    )  # fmt: skip
+
+
+def _awaiting(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """What the device waits for is somebody else, as calls of the operating system tell: who, they don't."""
+    found = s.maybe(others_awaited)
+    if found is None or len(found.found) < _LOOP:
+        return
+    share = found.found.total / s(recorded_steps) / s(step_ns)
+    if share < limits["min_share"]:
+        return
+    yield Draft(
+        title="The device idles while the host waits for something else",
+        summary=said(
+            "For {share} of {per} the device is idle while the main thread waits in the operating system: "
+            "{stretches} of up to {longest_of}{where}. For what is not recorded: another thread or process, as the "
+            "workers of a loader are, a connection, requests, or time.",
+            share=percent(share), per=said("the step") if s(steps) else said("the time in which it is in use"),
+            stretches=plural(len(found.found), "stretch", "stretches"), longest_of=longest_of(found),
+            where=where(found),
+        ),
+        actions=(_MORE_WORKERS, MARK.get(s.maybe(profiler) or "", MARK["any"])),
+        taken_ns=round(share * s(step_ns)),
+        waiting=True,
+        confidence=0.6,
+        ranges=longest(found.found),
+        rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
+        numbers={"waiting": round(share, 4), **limits},
+        key="waiting",
     )  # fmt: skip
 
 

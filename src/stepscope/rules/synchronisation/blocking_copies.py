@@ -36,7 +36,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_device, where
 from stepscope.signals import Signals
 from stepscope.signals.copies.copy_kinds import pageable
-from stepscope.signals.host.host import idle_ns
+from stepscope.signals.host.host import refill_ns
 from stepscope.signals.host.synchronisation import COPY, calls, copy_waits, places
 from stepscope.signals.shared.job import platform, recorded_steps
 
@@ -59,7 +59,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         ),
         actions=(*_actions(s(platform)), *_elsewhere(s)),
         change=Change(unblocked=found.events),
-        most_ns=s.maybe(idle_ns),
+        most_ns=s.maybe(refill_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={copy_waits.name: rate, "min_calls": limits["min_calls"]},

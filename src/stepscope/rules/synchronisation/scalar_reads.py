@@ -38,7 +38,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, where
 from stepscope.signals import Signals
-from stepscope.signals.host.host import idle_ns
+from stepscope.signals.host.host import refill_ns
 from stepscope.signals.host.reads import number_reads
 from stepscope.signals.host.synchronisation import RESULT, SCALAR, calls, places, scalar_reads
 from stepscope.signals.shared.job import infers, recorded_steps
@@ -103,7 +103,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         explaining=Change(
             unblocked=found.events, time=(Stretches(gone.besides.starts, gone.besides.ends, 0.0),)
         ),
-        most_ns=min(most, idle) if (idle := s.maybe(idle_ns)) is not None else most,
+        most_ns=min(most, idle) if (idle := s.maybe(refill_ns)) is not None else most,
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={scalar_reads.name: rate, "min_calls": limits["min_calls"]},

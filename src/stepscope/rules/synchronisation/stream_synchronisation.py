@@ -34,7 +34,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_module, where
 from stepscope.signals import Signals
-from stepscope.signals.host.host import idle_ns
+from stepscope.signals.host.host import refill_ns
 from stepscope.signals.host.synchronisation import EVENT, STREAM, calls, needless, places, stream_waits
 from stepscope.signals.shared.job import platform, recorded_steps
 
@@ -72,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         # A call that is removed takes no time of its own either; the host's lead is lost by waiting alone.
         change=Change(host=(Scaled(s(needless).of(STREAM, EVENT).events, 0.0),), unblocked=found.events),
         explaining=Change(unblocked=found.events),
-        most_ns=s.maybe(idle_ns),
+        most_ns=s.maybe(refill_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={stream_waits.name: rate, "min_calls": limits["min_calls"]},

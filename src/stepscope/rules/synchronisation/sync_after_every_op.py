@@ -39,7 +39,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_module, where
 from stepscope.signals import Signals
-from stepscope.signals.host.host import idle_ns
+from stepscope.signals.host.host import refill_ns
 from stepscope.signals.host.synchronisation import blocking_launches, calls, launching, needless, per_launch, places
 from stepscope.signals.shared.job import platform, recorded_steps
 from stepscope.signals.shared.step_columns import longest
@@ -71,7 +71,7 @@ def _waits(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=_actions(s(platform)),
         change=Change(host=(Scaled(s(needless).events, 0.0),), unblocked=found.events),
         explaining=Change(unblocked=found.events),
-        most_ns=s.maybe(idle_ns),
+        most_ns=s.maybe(refill_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={per_launch.name: rate, "min_share": limits["min_share"]},
@@ -93,7 +93,7 @@ def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
         ),
         actions=(_unset(s(platform)),),
         change=Change(host=(Scaled(events, _LEFT),)),
-        most_ns=s.maybe(idle_ns),
+        most_ns=s.maybe(refill_ns),
         events=longest(events, blocked),
         numbers={blocking_launches.name: share, "min_share": limits["min_share"]},
         key="launches",

@@ -101,6 +101,16 @@ def idle_ns(s: Signals) -> int:
     return round(s(idle_share) * s(step_ns))
 
 
+@signal("ns")
+def refill_ns(s: Signals) -> int:
+    """Idle time of the device per step that waiting for it can cost, ns: without the loader and the host's own work.
+
+    These would be hidden if the host did not wait; that they take milliseconds is a finding of its own, and a cause.
+    """
+    apart = sum(ns for key, ns in s(idle).items() if key[0] == "data_wait" or key == ("host_dispatch", "host_work"))
+    return max(s(idle_ns) - apart, 0)
+
+
 @signal("share")
 def dispatch_share(s: Signals) -> float:
     """Idle time of the device because its next work is not launched yet, as a share of the step.

@@ -121,6 +121,16 @@ def own_work(s: Signals) -> Doing:
 
 
 @signal()
+def others_awaited(s: Signals) -> Doing:
+    """The same while the main thread waits in the operating system for somebody else: a thread, a process, time."""
+    starts, ends = s(line).of(states.OP, states.PYTHON, states.OTHER)
+    found = Intervals.union_of(starts, ends) & s.trace.once(host_work) & asking(s)
+    for device in s.trace.once(device_times):
+        found = found - device.busy
+    return _told(s, found, _CALLS)
+
+
+@signal()
 def before_new_kernels(s: Signals) -> bool:
     """Whether kernels run after the longest stretch of the host's own work, like which none ran before it."""
     found, work = s(own_work).found, DeviceWork.of(s.trace)

@@ -17,7 +17,7 @@ from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.copies import DIRECTIONS
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.trace import Trace
-from stepscope.signals.host.waiting import ONE_NUMBER, Around, around, waiting
+from stepscope.signals.host.waiting import ONE_NUMBER, Around, around, launched_before, waiting
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.signal import Signals, signal
 
@@ -207,10 +207,17 @@ def blocking_launches(s: Signals) -> float:
 def scalar_reads(s: Signals) -> float:
     """Operators per step that wait for a number from the device, or for the size of their result."""
     spans, found = Spans(s.trace), s(calls).of(SCALAR, RESULT)
-    around = spans.around[spans.rows(found.events)]
+    rows = spans.rows(found.events).astype(np.int64)
+    around = spans.around[rows]
     # PyTorch's read is a copy and a wait for its stream, in one operator.
-    within = around[(around >= 0) & spans.of("op")[around]]
-    return (found.events.size - within.size + np.unique(within).size) / s(recorded_steps)
+    in_one = (around >= 0) & spans.of("op")[around]
+    return (np.unique(around[in_one]).size + _separate(s.trace, rows[~in_one])) / s(recorded_steps)
+
+
+def _separate(trace: Trace, at: NDArray[np.int64]) -> int:
+    """Waits at these positions in `Spans`; one with nothing launched since another one is the same."""
+    last = np.stack([Spans(trace).track[at], launched_before(trace, at)])
+    return int(np.unique(last, axis=1).shape[1])
 
 
 @signal("per step")

@@ -56,7 +56,7 @@ def waiting(trace: Trace) -> Ids:
 def around(trace: Trace, at: Ids) -> Around:
     """Events around the calls at these positions in `Spans`."""
     spans, work, copies = Spans(trace), DeviceWork.of(trace), Copies.of(trace)
-    last = _launched_before(trace, at)
+    last = launched_before(trace, at)
     copied = (last >= 0) & work.are("copy")[last] & (work.call_ns[last] >= 0)
     copied &= spans.ts[at] - work.called[last] - work.call_ns[last] <= SOON_NS
     row = copies.rows(last)  # the last place stands for -1
@@ -66,7 +66,7 @@ def around(trace: Trace, at: Ids) -> Around:
     return Around(spans.name[at], _operators(spans, at), copied, direction * known, size * known, pageable & known)
 
 
-def _launched_before(trace: Trace, at: Ids) -> Ids:
+def launched_before(trace: Trace, at: Ids) -> Ids:
     """Position in `DeviceWork` of the last work that each call's thread launched before it; -1 if none."""
     spans, work = Spans(trace), DeviceWork.of(trace)
     mine = np.flatnonzero(work.launched & ~work.are("sync"))
