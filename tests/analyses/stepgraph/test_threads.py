@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepscope.analyses.stepgraph import StepGraph
-from stepscope.model.events.change import Change, Scaled
+from stepscope.model.events.change import Change, Scaled, Stretches
 from support import Facts
 
 US = 1000
@@ -43,3 +43,42 @@ def test_a_collection_stops_all_threads_whichever_it_is_recorded_on() -> None:
     graph = StepGraph.of(f.trace())
     assert len(graph.built.threads.woven) == 2
     assert graph.predict(Change(host=(Scaled(np.array([collected]), 0.0),))).saved_ns == 550 * US
+
+
+def _side_by_side(number: int, stream: str) -> int:
+    """What the step saves if the main thread's time were halved while another one launches so many kernels beside it.
+
+    Args:
+        number: Kernels that the other thread launches in each step, where the main one launches 20.
+        stream: The queue that the other thread feeds; that of the main one is "7".
+    """
+    f = Facts()
+    for step in range(4):
+        start = step * 1000 * US
+        f.step(step, start, 1000 * US)
+        for thread, kernels, queue in (("1", 20, "7"), ("2", number, stream)):
+            for kernel in range(kernels):
+                at = start + kernel * 50 * US
+                f.host("op", "aten::add", at, 45 * US, thread=thread)
+                f.kernel("add", at + 40 * US, 3 * US, launch=(at + 30 * US, 5 * US), thread=thread, stream=queue)
+    starts = np.arange(4) * 1000 * US
+    change = Change(time=(Stretches(starts, starts + 1000 * US, 0.5),))
+    return StepGraph.of(f.trace()).predict(change).saved_ns // US
+
+
+@pytest.mark.parametrize(
+    ("number", "stream", "alike"),
+    [
+        (20, "8", True),
+        # A third of the main thread's kernels are a quarter of all.
+        (7, "8", True),
+        # Few kernels, or kernels on the main thread's queue, are other work, which takes as long as it did.
+        (6, "8", False),
+        (20, "7", False),
+    ],
+)
+def test_threads_that_feed_queues_of_their_own_get_faster_as_the_main_one(
+    number: int, stream: str, alike: bool
+) -> None:
+    saved = _side_by_side(number, stream)
+    assert saved > 450 if alike else saved < 200

@@ -61,7 +61,8 @@ class Change:
             is done while theirs waits, but for waits for the device, which follow from the graph. A batch that
             arrives from a loader's workers is paced by the factor of the loader's own events. `EVERY_HOST_EVENT`
             means everything but the pace of workers.
-        time: Stretches of the time of the main thread, and of those that it takes turns with, that are multiplied.
+        time: Stretches of the time of the main thread, of those that it takes turns with, and of those that feed other
+            queues as it does at the same time, that are multiplied.
         unblocked: Host events that no longer wait for the device: only the call's own time remains. Also collectives
             that no longer wait for other ranks; one that is scaled as well takes that part of its recorded length.
         overlapped: Device activities (collectives, copies) that overlap fully with other device work; see

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,15 @@ from stepscope.analyses.stepgraph.changing.overlap import NEVER, OverlapChange
 from stepscope.analyses.stepgraph.changing.purposes import Purposes
 from stepscope.analyses.stepgraph.lateness import MOST, Lateness, lateness
 from stepscope.analyses.stepgraph.replay import Timing
+from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.events.change import Change, Events, Scaled
 from stepscope.model.intervals import Intervals, Times, distinct
 from stepscope.native.replaying import Arrivals
 
 Factors = Sequence[tuple[Intervals, float]]
+
+#: A thread that feeds queues of its own works as the main one does if it launches this part of the kernels or more.
+_ALIKE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +40,7 @@ class Effects:
         edge_node: int64[m], the node that each edge leads to.
         by_event: int64[activities], activities ordered by event.
         overlap: Moves activities out of the way.
+        alike: Threads that feed queues of their own as the main one does, at the same time.
     """
 
     built: Built
@@ -44,6 +50,7 @@ class Effects:
     edge_node: NDArray[np.int64]
     by_event: NDArray[np.int64]
     overlap: OverlapChange
+    alike: frozenset[int] = frozenset()
 
     @classmethod
     def on(cls, built: Built, spans: HostSpans, purposes: Purposes) -> Effects:
@@ -53,7 +60,8 @@ class Effects:
         by_event = np.argsort(built.activities.event, kind="stable")
         took: Times = nodes.end - nodes.start
         took[built.device[built.peers.activity]] -= built.peers.wait
-        return cls(built, spans, took, lateness(built), edge_node, by_event, OverlapChange(built, purposes, edge_node))
+        overlap = OverlapChange(built, purposes, edge_node)
+        return cls(built, spans, took, lateness(built), edge_node, by_event, overlap, _alike(built))
 
     def of(self, change: Change) -> Timing:
         """The timing with which the graph is to be replayed under a change."""
@@ -153,7 +161,7 @@ class Effects:
             together = self.built.threads.woven if thread == self.built.threads.main else {thread}
             mine = line == thread
             factors = [(self.spans.on_threads(part.events, together), part.factor) for part in change.host]
-            if thread == self.built.threads.main:
+            if thread == self.built.threads.main or thread in self.alike:
                 factors += [(Intervals.union_of(part.starts, part.ends), part.factor) for part in change.time]
             took[mine] = scaled(starts[mine], ends[mine], factors)
         return took
@@ -181,6 +189,23 @@ class Effects:
         free[self.built.host[returns]] = True
         held = np.isin(self.built.graph.kind, (graph.WAITS, graph.ROOM))
         lag[held & free[self.edge_node]] = NEVER
+
+
+def _alike(built: Built) -> frozenset[int]:
+    """Threads that take no turns with the main one, and launch many kernels on queues that no other thread feeds."""
+    work = built.activities
+    mine = (work.kind == KERNEL_KINDS.index("compute")) & (work.thread >= 0)
+    thread, queue = work.thread[mine], work.track[mine]
+    if np.isin(thread, list(built.threads.woven)).sum() < _ALIKE * thread.size:
+        return frozenset()
+    found = set()
+    for one in np.unique(thread).tolist():
+        own = thread == one
+        if one in built.threads.woven or np.count_nonzero(own) < _ALIKE * own.size:
+            continue
+        if not np.isin(queue[own], queue[~own]).any():
+            found.add(one)
+    return frozenset(found)
 
 
 def scaled(starts: Times, ends: Times, factors: Factors) -> Times:
