@@ -25,7 +25,7 @@ def _found(recorded: int = 100, running: int = 50, *, sure: bool = True, steps: 
     told = OwnOperators(
         recorded * MS, steps, running * MS, more.get("own", 40) * MS, foremost, 7, short, np.array([2, 1]), sure,
         copied, double, adding_ns=more.get("adding", 0) * MS, quantized=bool(more.get("quantized")),
-        half=bool(more.get("half")),
+        half=bool(more.get("half")), held_ns=more.get("held", 0) * MS, alike=bool(more.get("alike")),
     )  # fmt: skip
     given: dict[Any, Any] = {own_operators.own_operators: told}
     return drafts("HST019", given)
@@ -291,3 +291,44 @@ def test_what_is_short_is_told(tmp_path: Path) -> None:
     with opened(document(*texts), tmp_path) as trace:
         (finding,) = findings("HST019", trace)
     assert {"100 %", "20.0 µs"} <= set(figures(finding.summary))
+
+
+@pytest.mark.parametrize(
+    ("held", "alike", "advised"),
+    [(14, 1, ["cores"]), (15, 1, ["larger", "processor"]), (15, 0, ["larger", "cores"])],
+)
+def test_short_calls_that_lost_the_processor_want_larger_ones(held: int, alike: int, advised: list[str]) -> None:
+    """Of 40 ms of own time, 5 in short calls; whether they lost it, or compute on more, is told by their inputs."""
+    (draft,) = _found(short=5, held=held, alike=alike)
+    words = {"larger": "model = torch.compile(model)\ny = model(x)", "cores": "physical_cores", "processor": "pidstat"}
+    code = [action.after for action in draft.actions if not action.before.startswith("session")]
+    assert [next((w for w in words if words[w] in text and (w != "larger" or "cores" not in text)), "")
+            for text in code][: len(advised)] == advised  # fmt: skip
+    assert ("20.0 µs" in figures(draft.summary)) == (held == 15)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "calls", "held_ms", "alike"),
+    [
+        (([[8, 8]], [[8, 8]]), 12, 4, True),
+        # On other inputs it is another call, which is as long as it is.
+        (([[8, 8]], [[9, 9]]), 12, 0, True),
+        ((None, None), 12, 4, False),
+        # Of nine others and itself half still show what it takes; of eight none does.
+        (([[8, 8]], [[8, 8]]), 9, 4, True),
+        (([[8, 8]], [[8, 8]]), 8, 0, True),
+    ],
+)
+def test_calls_that_are_long_where_others_are_short_are_seen(
+    tmp_path: Path, shapes: tuple[object, object], calls: int, held_ms: int, alike: bool
+) -> None:
+    """So many calls of 5 µs and one of 4 ms."""
+    texts = []
+    for number in range(calls + 1):
+        shape = shapes[number == 3]
+        args = {} if shape is None else {"args": {"Input Dims": shape, "Input type": ["float"]}}
+        texts.append(op("aten::add", 5_000 * number, dur=4_000 if number == 3 else 5, **args))
+    with opened(document(*texts), tmp_path) as trace:
+        found = Signals.of(trace)(own_operators.own_operators)
+    assert found.held_ns == held_ms * MS
+    assert found.alike == alike or not held_ms

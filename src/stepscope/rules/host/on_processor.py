@@ -22,11 +22,13 @@ threads. Where operators run for less, gaps of less than a millisecond between t
 come to `min_calling`, Python takes the time to call them. What runs while code is compiled does not count. Where
 `min_short` of their time is in calls of less than 20 µs, calling them is what takes the time, and larger calls are
 advised instead of more cores, as where backward passes that the program wrote in Python take three tenths by
-themselves. Where half of it is in operators on double precision, or in copies, that is advised on first, and so it is
-where three tenths of it go to adding up rows by index or, as shapes tell, to operators on a whole table of embeddings:
-one with gradients that are not sparse, with ten times as many rows as a call looks up, and that nothing is multiplied
-by. Where ranks exchange data through the host, operators of c10d and nodes of the autograd engine do not count, since
-they hold waits for other ranks.
+themselves. On a busy machine short calls look long where they lost the processor: calls that take five times as long as
+half of ten or more of the same operator, on the same inputs as far as these are recorded, are added to the short ones.
+Where half of it is in operators on double precision, or in copies, that is advised on first, and so it is where three
+tenths of it go to adding up rows by index or, as shapes tell, to operators on a whole table of embeddings: one with
+gradients that are not sparse, with ten times as many rows as a call looks up, and that nothing is multiplied by. Where
+ranks exchange data through the host, operators of c10d and nodes of the autograd engine do not count, since they hold
+waits for other ranks.
 
 ## What to try
 Move the model and its inputs to the device. Where the processor is meant: use all of its cores, compile, and compute in

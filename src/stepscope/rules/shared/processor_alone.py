@@ -22,6 +22,7 @@ from stepscope.rules.shared.processor_remedies import (
     STACKS,
     THREADS,
 )
+from stepscope.rules.system.processor_contention import PROVE
 from stepscope.signals import Signals
 from stepscope.signals.host.own_operators import SHORT_NS, OwnOperators
 from stepscope.signals.host.whole_tables import whole_table
@@ -55,6 +56,7 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
     )
     own = max(found.own_ns, 1)
     small = found.short_ns >= limits["min_short"] * found.own_ns
+    held = not small and found.held_ns > 0 and found.short_ns + found.held_ns >= limits["min_short"] * found.own_ns
     double, copied = (part / own >= _MOST for part in (found.double_ns, found.copied_ns))
     adding, written, table = found.adding_ns / own, found.written_ns / own, s.maybe(whole_table)
     whole = table.own_ns / table.of_ns if table is not None else 0.0
@@ -64,12 +66,13 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
         title="Operators on the host take most of the time",
         summary=said(
             "Operators run for {share} of the {of}, and no device is seen. Of their own time most goes "
-            "to {told}, in {number}.{small}{double}{table}{adding}{written}{doubt}",
+            "to {told}, in {number}.{small}{held}{double}{table}{adding}{written}{doubt}",
             share=percent(share), of=of, told=told, number=plural(found.number, "call"), doubt=doubt,
             small=said(
                 " {part} of it is in calls of less than {short}: they take about as long whatever they compute.",
                 part=percent(found.short_ns / own, 0), short=duration(SHORT_NS),
             ) if small else "",
+            held=_held(found) if held else "",
             double=said(
                 " {part} of it is in operators on numbers of double precision.", part=percent(found.double_ns / own, 0)
             ) if double else "",
@@ -88,7 +91,8 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
             *((ADDED,) if adding >= _MUCH else ()),
             *((SINGLE,) if double else ()),
             *((CONVERTED,) if copied else ()),
-            LARGER if small or written >= _MUCH else _cores(found),
+            *((LARGER, PROVE) if held and found.alike else (LARGER, _cores(found)) if held else ()),
+            *(() if held else (LARGER,) if small or written >= _MUCH else (_cores(found),)),
             *DEVICES,
             *(() if _lines(s) else (STACKS,)),
         ),
@@ -98,6 +102,23 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
         rows=({"table": "operators", "where": {"name": found.foremost[0][0]}},),
         numbers={"share": round(share, 4), **limits},
         key="alone",
+    )  # fmt: skip
+
+
+def _held(found: OwnOperators) -> str:
+    """That short calls look long, and why that may be."""
+    own = max(found.own_ns, 1)
+    parts = {"part": percent(found.short_ns / own, 0), "held": percent(found.held_ns / own, 0)}
+    if found.alike:
+        return said(
+            " {part} of it is in calls of less than {short}, and {held} in single calls that take many times as long "
+            "as the same ones on the same inputs: something else may have had the processor meanwhile.",
+            short=duration(SHORT_NS), **parts,
+        )  # fmt: skip
+    return said(
+        " {part} of it is in calls of less than {short}, and {held} in single calls that take many times as long as "
+        "others of the same operator: they compute on more, or something else had the processor meanwhile.",
+        short=duration(SHORT_NS), **parts,
     )  # fmt: skip
 
 

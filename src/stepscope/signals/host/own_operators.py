@@ -18,6 +18,7 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
 from stepscope.signals.host.compiling import compiling_events
+from stepscope.signals.host.held_up import held_up
 from stepscope.signals.host.one_time import loading_intervals
 from stepscope.signals.shared.host_collectives import holding
 from stepscope.signals.shared.job import span_ns
@@ -69,6 +70,8 @@ class OwnOperators:
         written_ns: Own time of backward passes that the program wrote in Python.
         quantized: Whether any computes on numbers of 8 or 4 bits.
         half: Whether those that take tensors of 16 bits have half of the own time or more.
+        held_ns: Own time of calls that are long though others of the same operator are short.
+        alike: Whether it is known that the others had the same inputs.
         traced: Whether Python's functions are recorded, which makes such gaps longer.
         sure: Whether it is known that the processor computes them; else a device might, which nothing shows.
     """
@@ -91,6 +94,8 @@ class OwnOperators:
     written_ns: int = 0
     quantized: bool = False
     half: bool = False
+    held_ns: int = 0
+    alike: bool = False
 
     @property
     def threads(self) -> float:
@@ -126,6 +131,7 @@ def own_operators(s: Signals) -> OwnOperators:
     if window.total:
         running &= window
     outer = spans.around[ops]
+    held, alike = held_up(s.trace, ops, own, SHORT_NS)
     outermost = ~((outer >= 0) & spans.of("op")[outer])
     return OwnOperators(
         window.total or s(span_ns), int(np.count_nonzero(inner)) if window.total else 0, running.total, int(own.sum()),
@@ -138,7 +144,7 @@ def own_operators(s: Signals) -> OwnOperators:
         bool(spans.of("python").any()), int(own[named(s.trace, _ADDING.search)[ops]].sum()),
         int(own[named(s.trace, _WRITTEN.search)[ops]].sum()),
         bool(named(s.trace, _QUANTIZED.search)[ops].any()),
-        bool(2 * _taking(s.trace, ops, own, _takes_half) >= own.sum() > 0),
+        bool(2 * _taking(s.trace, ops, own, _takes_half) >= own.sum() > 0), held, alike,
     )  # fmt: skip
 
 
