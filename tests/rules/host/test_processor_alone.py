@@ -12,6 +12,7 @@ from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Draft
 from stepscope.signals import Signals
+from stepscope.signals.host import growing as own_growing
 from stepscope.signals.host import own_operators, whole_tables
 from stepscope.signals.host.own_operators import OwnOperators
 
@@ -332,3 +333,60 @@ def test_calls_that_are_long_where_others_are_short_are_seen(
         found = Signals.of(trace)(own_operators.own_operators)
     assert found.held_ns == held_ms * MS
     assert found.alike == alike or not held_ms
+
+
+def _appending(sizes: list[int], other_ms: int = 3) -> list[str]:
+    """Steps that append one row to a tensor of each of two layers, in a millisecond each, and compute besides."""
+    texts, length = [], 1_000 * (other_ms + 2)
+    for step, size in enumerate(sizes):
+        start = (length + 200) * step
+        texts.append(op(f"ProfilerStep#{step}", start, dur=length + 100, cat="user_annotation"))
+        for layer in range(2):
+            args = {"Input Dims": [[[2, size, 8], [2, 1, 8]], []], "Input type": ["TensorList", "Scalar"]}
+            texts.append(op("aten::cat", start + 1_000 * layer, dur=1_000, args=args))
+        args = {"Input Dims": [[8, 8], [8, 8]], "Input type": ["float", "float"]}
+        texts.append(op("aten::mm", start + 2_000, dur=1_000 * other_ms, args=args))
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (_appending([5, 6, 7, 8, 9, 10]), (7, 11)),
+        # Too few steps follow each other; it starts anew in each; it stands still.
+        (_appending([5, 6, 7, 8]), None),
+        (_appending([5, 6, 5, 6, 5, 6]), None),
+        (_appending([5, 5, 5, 5, 5, 5]), None),
+        # It takes less than three tenths of the time.
+        (_appending([5, 6, 7, 8, 9, 10], other_ms=4), None),
+    ],
+    ids=["grows", "few", "anew", "still", "little"],
+)
+def test_what_every_step_appends_to_is_copied_each_time(
+    tmp_path: Path, texts: list[str], told: tuple[int, int] | None
+) -> None:
+    with opened(document(*texts), tmp_path) as trace:
+        found = Signals.of(trace)(own_growing.growing)
+        (finding,) = findings("HST019", trace)
+    advised = any("kept[n" in action.after for action in finding.actions)
+    assert advised == (told is not None)
+    if told:
+        assert (found.first, found.last, found.own_ns // MS, found.of_ns // MS) == (*told, 10, 30)
+        assert {"33 %", "7", "11"} <= set(figures(finding.summary))
+
+
+def test_without_shapes_nothing_is_known_of_what_grows(tmp_path: Path) -> None:
+    with opened(document(*_calls("aten::cat", "aten::cat", "aten::cat")), tmp_path) as trace:
+        assert Signals.of(trace).maybe(own_growing.growing) is None
+
+
+@pytest.mark.parametrize(("sizes", "grows"), [(103, True), (102, False)])
+def test_without_steps_it_must_grow_for_long(tmp_path: Path, sizes: int, grows: bool) -> None:
+    def joining(at: int, size: int) -> str:
+        return op(
+            "aten::cat", at, dur=100, args={"Input Dims": [[[size, 8], [1, 8]], []], "Input type": ["TensorList", ""]}
+        )
+
+    with opened(document(*(joining(100 * size, size) for size in range(1, sizes))), tmp_path) as trace:
+        found = Signals.of(trace)(own_growing.growing)
+    assert (found.last == 103) == grows

@@ -14,6 +14,7 @@ from stepscope.rules.shared.processor_remedies import (
     CONVERTED,
     CORES,
     DEVICES,
+    GROWN,
     LARGER,
     SHARED,
     SHARES,
@@ -24,6 +25,7 @@ from stepscope.rules.shared.processor_remedies import (
 )
 from stepscope.rules.system.processor_contention import PROVE
 from stepscope.signals import Signals
+from stepscope.signals.host.growing import growing
 from stepscope.signals.host.own_operators import SHORT_NS, OwnOperators
 from stepscope.signals.host.whole_tables import whole_table
 from stepscope.signals.shared.program import program
@@ -60,13 +62,15 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
     double, copied = (part / own >= _MOST for part in (found.double_ns, found.copied_ns))
     adding, written, table = found.adding_ns / own, found.written_ns / own, s.maybe(whole_table)
     whole = table.own_ns / table.of_ns if table is not None else 0.0
+    grown = s.maybe(growing)
+    appending = grown.own_ns / grown.of_ns if grown is not None else 0.0
     length = duration(found.recorded_ns)
     of = said("{length} of the steps", length=length) if found.steps else said("{length} recorded", length=length)
     yield Draft(
         title="Operators on the host take most of the time",
         summary=said(
             "Operators run for {share} of the {of}, and no device is seen. Of their own time most goes "
-            "to {told}, in {number}.{small}{held}{double}{table}{adding}{written}{doubt}",
+            "to {told}, in {number}.{small}{held}{double}{table}{grown}{adding}{written}{doubt}",
             share=percent(share), of=of, told=told, number=plural(found.number, "call"), doubt=doubt,
             small=said(
                 " {part} of it is in calls of less than {short}: they take about as long whatever they compute.",
@@ -81,6 +85,11 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
                 "{used:,} at most.",
                 part=percent(whole, 0), rows=table.rows, used=table.used,
             ) if table is not None and whole >= _MUCH else "",
+            grown=said(
+                " {part} of it is in calls that append to a tensor, which copies all of it: it grows from {first:,} to "
+                "{last:,}.",
+                part=percent(appending, 0), first=grown.first, last=grown.last,
+            ) if grown is not None and appending >= _MUCH else "",
             adding=said(" {part} of it is in operators that add up rows by index.", part=percent(adding, 0))
             if adding >= _MUCH else "",
             written=said(" {part} of it is in Python code of backward passes of its own.", part=percent(written, 0))
@@ -88,6 +97,7 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
         ),
         actions=(
             *((SPARSE,) if whole >= _MUCH else ()),
+            *((GROWN,) if appending >= _MUCH else ()),
             *((ADDED,) if adding >= _MUCH else ()),
             *((SINGLE,) if double else ()),
             *((CONVERTED,) if copied else ()),

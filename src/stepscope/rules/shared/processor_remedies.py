@@ -51,6 +51,12 @@ ADDED = Action(
     "adding = torch.sparse_coo_tensor(edges, weights, (n, n)).coalesce().to_sparse_csr()\nout = adding @ h",
     needs=("pytorch",),
 )
+GROWN = Action(
+    "Write into a tensor of the full size that is made once: to append copies all that is there",
+    before="kept = torch.cat([kept, new])",
+    after="kept = torch.empty(most, width)  # once\nkept[n : n + len(new)] = new",
+    needs=("pytorch",),
+)
 SPARSE = Action(
     "Let gradients of the table hold the rows that were looked up, and let the optimizer update these alone",
     before="table = nn.Embedding(rows, width)\noptimizer = Adam(model.parameters())",
