@@ -134,7 +134,7 @@ def test_the_first_step_a_little_more_and_even_steps_are_none() -> None:
 @pytest.mark.parametrize(
     ("more", "title"), [(1_500_000, "longer"), (4_900_000, "longer"), (5_000_000, "several times")]
 )
-def test_by_how_much_a_step_is_longer_decides_what_it_is_called(more: int, title: str) -> None:
+def test_the_wording_says_by_how_much_a_step_is_longer(more: int, title: str) -> None:
     facts = loop(length=more)
     facts.host("gc", "gc", 15 * MS + 1_000, more - 2_000)
     (finding,) = findings("HST020", facts.trace())
