@@ -18,8 +18,8 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
 from stepscope.signals.host.compiling import compiling_events
-from stepscope.signals.host.held_up import held_up
 from stepscope.signals.host.one_time import loading_intervals
+from stepscope.signals.shared.held_up import held_up
 from stepscope.signals.shared.host_collectives import holding
 from stepscope.signals.shared.job import span_ns
 from stepscope.signals.shared.ran_on import own_times, ran_on
