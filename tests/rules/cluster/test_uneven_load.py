@@ -6,7 +6,10 @@ import pytest
 from cluster_support import rank
 from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
+from stepscope.rules.fitting import fitting
 from stepscope.signals.communication import cluster
+from stepscope.signals.shared.program import program
 
 
 def test_a_rank_with_more_work_is_found_and_priced_by_the_mean() -> None:
@@ -15,6 +18,14 @@ def test_a_rank_with_more_work_is_found_and_priced_by_the_mean() -> None:
     assert draft.late == (2,)
     assert draft.cost_ns == 200_000
     assert draft.ranks == (2, 0, 1)
+
+
+@pytest.mark.parametrize(("parallel", "first"), [("expert", "experts"), ("ddp", "by cost")])
+def test_where_ranks_have_experts_these_are_balanced_first(parallel: str, first: str) -> None:
+    told = Program("training", "pytorch", parallel=frozenset({parallel}))
+    ranks = {number: {**one, program: told} for number, one in enumerate((rank(300_000), rank(0, work=1.6)))}
+    (draft,) = job_drafts("CLU004", ranks)
+    assert first in fitting(draft.actions, told)[0].text
 
 
 def test_work_that_varies_in_turn_is_found_too() -> None:

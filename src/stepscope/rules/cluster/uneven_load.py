@@ -38,10 +38,12 @@ from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, LateOnes, late_by_cause, times_of_ranks
 from stepscope.rules.finding import Action
+from stepscope.rules.host_advice import BALANCE_EXPERTS
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.communication.cluster import gain_ns, waited_share, work
 from stepscope.signals.communication.late_ranks import stages
+from stepscope.signals.shared.program import program
 
 _BY_COST = Action(
     "Distribute by cost instead of count, and give all ranks batches of similar length at the same step",
@@ -100,7 +102,7 @@ def _uneven_work(
     return Draft(
         title="Ranks have different amounts of work",
         summary=seen,
-        actions=(_BY_COST,),
+        actions=(*(BALANCE_EXPERTS if _has_experts(ranks) else ()), _BY_COST),
         cost_ns=int(mean(gains.values())),
         confidence=0.85 if late is None else min(0.85, late.confidence),
         rows=tuple({"table": "step_budget", "where": {"rank": rank}} for rank in order[:4]),
@@ -109,6 +111,12 @@ def _uneven_work(
         ranks=tuple(order),
         late=late.numbers if late is not None else (),
     )
+
+
+def _has_experts(ranks: Mapping[int, Signals]) -> bool:
+    """Whether the ranks have experts of their own, which get as many tokens as the router sends them."""
+    told = ranks[min(ranks)].maybe(program)
+    return told is not None and "expert" in told.parallel
 
 
 def _uneven_loading(late: LateOnes, limits: Limits) -> Draft:
