@@ -7,6 +7,7 @@ from typing import Final
 from stepscope.language import said
 from stepscope.rules.finding import Action
 from stepscope.signals import Signals
+from stepscope.signals.shared.job import platform
 from stepscope.signals.shared.program import program
 
 
@@ -20,9 +21,17 @@ def slowed(s: Signals) -> str:
     )
 
 
-def fewer_launches(platform: str) -> tuple[Action, ...]:
+def fewer_launches(on: str) -> tuple[Action, ...]:
     """How to make the host launch less, on a platform; what fits the program is chosen later."""
-    return (*(_NPU if platform == "npu" else _GPU), *_SERVER, _LARGER)
+    return (*(_NPU if on == "npu" else _GPU), *_SERVER, _LARGER)
+
+
+def launching_less(s: Signals) -> tuple[Action, ...]:
+    """The same for the program at hand: of a server its own settings come first, which do most."""
+    every, told = fewer_launches(s(platform)), s.maybe(program)
+    if told is None or told.kind != "serving":
+        return every
+    return (*_SERVER, *(action for action in every if action not in _SERVER))
 
 
 #: What servers do about a host that the device waits for.

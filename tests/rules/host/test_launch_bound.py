@@ -5,8 +5,10 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Kind, Program
 from stepscope.signals.host import host, profiler_cost
 from stepscope.signals.shared import job
+from stepscope.signals.shared.program import program
 
 STRETCHES = np.array([0, 500]), np.array([300, 900])
 
@@ -41,6 +43,14 @@ def test_a_device_that_waits_for_launches_is_found() -> None:
 def test_the_advice_is_for_the_platform(platform: str, text: str) -> None:
     (draft,) = drafts("HST001", given(0.4, platform=platform))
     assert text in draft.actions[0].after
+
+
+@pytest.mark.parametrize(("kind", "first"), [("serving", "vllm serve"), ("training", "TASK_QUEUE_ENABLE=2")])
+def test_a_server_is_told_of_its_own_settings_first(kind: Kind, first: str) -> None:
+    told = Program(kind, "pytorch", "npu", libraries=("vLLM",) if kind == "serving" else ())
+    (draft,) = drafts("HST001", {**given(0.4, platform="npu"), program: told})
+    assert first in draft.actions[0].after
+    assert any("TASK_QUEUE_ENABLE=2" in action.after for action in draft.actions)
 
 
 def test_without_steps_it_is_less_certain() -> None:

@@ -34,7 +34,7 @@ from stepscope.language import said
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
-from stepscope.rules.host_advice import fewer_launches, slowed
+from stepscope.rules.host_advice import launching_less, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import (
@@ -47,7 +47,7 @@ from stepscope.signals.host.host import (
     ramp_share,
 )
 from stepscope.signals.host.profiler_cost import own_dispatch_share
-from stepscope.signals.shared.job import platform, step_ns, steps
+from stepscope.signals.shared.job import step_ns, steps
 
 #: Part of the dispatch time that remains when a step is a few graphs.
 LEFT = 0.1
@@ -71,7 +71,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             share=percent(share), operators_share=percent(s(operators_share)), python_share=percent(s(python_share)),
             kernel=duration(s(kernel_ns)), pace=pace, slowed=slowed(s),
         ),
-        actions=fewer_launches(s(platform)),
+        actions=launching_less(s),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
         most_ns=round(share * s(step_ns)),
         confidence=0.8 if s(steps) else 0.5,

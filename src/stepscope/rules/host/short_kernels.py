@@ -32,12 +32,12 @@ from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
 from stepscope.rules.host.launch_bound import LEFT
-from stepscope.rules.host_advice import fewer_launches, slowed
+from stepscope.rules.host_advice import launching_less, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, ramp_share
 from stepscope.signals.host.profiler_cost import own_dispatch_share
-from stepscope.signals.shared.job import platform, step_ns, steps
+from stepscope.signals.shared.job import step_ns, steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -57,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "{share} of the step the device waits for the next one.{slowed}",
             kernel=duration(kernel), period=duration(period), share=percent(share), slowed=slowed(s),
         ),
-        actions=fewer_launches(s(platform)),
+        actions=launching_less(s),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
         most_ns=round(share * s(step_ns)),
         confidence=0.85 if s(steps) else 0.5,
