@@ -65,6 +65,22 @@ def test_annotations_that_cover_the_launches_are_steps(names: str) -> None:
     assert brief(f) == [("annotation", 40 + i, 1000 * i, 990) for i in range(4)]
 
 
+def test_annotations_that_were_begun_and_never_ended_last_until_the_next_one() -> None:
+    f = Facts()
+    loop(f, 4)
+    for i in range(4):
+        f.host("annotation", f"iteration {i}", 1000 * i, 1000 * (4 - i))
+    assert brief(f) == [("annotation", i, 1000 * i, 1000) for i in range(4)]
+
+
+def test_two_annotations_of_one_end_are_one_in_another() -> None:
+    f = Facts()
+    loop(f, 2)
+    for i in range(2):
+        f.host("annotation", f"iteration {i}", 1000 * i, 1000 * (2 - i))
+    assert brief(f) == [("annotation", 0, 0, 2000)]
+
+
 def test_annotations_of_one_name_are_steps_without_a_number() -> None:
     f = Facts()
     loop(f, 3)

@@ -41,6 +41,8 @@ _NAMED_COVER: Final = 0.5
 _UNNAMED_COVER: Final = 0.9
 #: A range that is not named as a step is one where it takes so much of the rounds that it recurs in.
 _MOST_OF_ROUND: Final = 0.8
+#: So many ranges that all end at one moment were begun and never ended: each lasts until the next one begins.
+_NEVER_POPPED: Final = 3
 #: Nested candidates within this share of each other's cover are equal: the outer one is taken.
 _ABOUT: Final = 0.1
 
@@ -133,6 +135,8 @@ def _candidate(rows: dict[str, NDArray[Any]], work: Times) -> Candidate | None:
         return None
     rank = 0 if _STEP.search(kind) else 2 if _EPOCH.search(kind) else 1
     ts, end = rows["ts"], rows["ts"] + rows["dur"]
+    if ts.size >= _NEVER_POPPED and (end == end[0]).all():
+        end = np.append(ts[1:], end[-1:])
     reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
     outer = ts >= reach
     if (end[~outer] > reach[~outer]).any() or (rank and outer.sum() < 2):
