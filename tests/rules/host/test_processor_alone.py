@@ -12,8 +12,9 @@ from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Draft
 from stepscope.signals import Signals
-from stepscope.signals.host import growing as own_growing
-from stepscope.signals.host import own_operators, whole_tables
+from stepscope.signals.alone import growing as own_growing
+from stepscope.signals.alone import whole_tables
+from stepscope.signals.host import own_operators
 from stepscope.signals.host.own_operators import OwnOperators
 
 MS = 1_000_000

@@ -28,8 +28,9 @@ Where half of it is in operators on double precision, or in copies, that is advi
 tenths of it go to adding up rows by index or, as shapes tell, to operators on a whole table of embeddings: one with
 gradients that are not sparse, with ten times as many rows as a call looks up, and that nothing is multiplied by. The
 same holds of a tensor to which every one of four steps or more, or a hundred calls where no steps are known, append by
-joining it with something (`growing.growing`), as shapes tell. Where ranks exchange data through the host, operators of
-c10d and nodes of the autograd engine do not count, since they hold waits for other ranks.
+joining it with something (`growing.growing`), and of scores of attention of 256 rows and columns or more between two
+multiplications (`plain_attention.plain_attention`), as shapes tell. Where ranks exchange data through the host,
+operators of c10d and nodes of the autograd engine do not count, since they hold waits for other ranks.
 
 ## What to try
 Move the model and its inputs to the device. Where the processor is meant: use all of its cores, compile, and compute in

@@ -8,8 +8,10 @@ from stepscope.language import listing, said
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits
+from stepscope.rules.shared.processor_gaps import between, lines_told
 from stepscope.rules.shared.processor_remedies import (
     ADDED,
+    ATTENDED,
     COMPILED,
     CONVERTED,
     CORES,
@@ -25,10 +27,10 @@ from stepscope.rules.shared.processor_remedies import (
 )
 from stepscope.rules.system.processor_contention import PROVE
 from stepscope.signals import Signals
-from stepscope.signals.host.growing import growing
+from stepscope.signals.alone.growing import growing
+from stepscope.signals.alone.plain_attention import plain_attention
+from stepscope.signals.alone.whole_tables import whole_table
 from stepscope.signals.host.own_operators import SHORT_NS, OwnOperators
-from stepscope.signals.host.whole_tables import whole_table
-from stepscope.signals.shared.program import program
 
 #: Of the operators' own time: what is said of that is said of most of it.
 _MOST = 0.5
@@ -46,7 +48,7 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
     if share < limits["min_operators"]:
         both = found.running_ns + found.between_ns
         if found.between_ns >= found.running_ns and both >= limits["min_calling"] * found.recorded_ns:
-            yield _gaps(s, found, share, limits)
+            yield between(s, found, share, limits)
         return
     told = listing(
         said("{name} {part}", name=name, part=percent(ns / max(found.own_ns, 1), 0)) for name, ns in found.foremost
@@ -64,13 +66,15 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
     whole = table.own_ns / table.of_ns if table is not None else 0.0
     grown = s.maybe(growing)
     appending = grown.own_ns / grown.of_ns if grown is not None else 0.0
+    plain = s.maybe(plain_attention)
+    attending = plain.own_ns / plain.of_ns if plain is not None else 0.0
     length = duration(found.recorded_ns)
     of = said("{length} of the steps", length=length) if found.steps else said("{length} recorded", length=length)
     yield Draft(
         title="Operators on the host take most of the time",
         summary=said(
             "Operators run for {share} of the {of}, and no device is seen. Of their own time most goes "
-            "to {told}, in {number}.{small}{held}{double}{table}{grown}{adding}{written}{doubt}",
+            "to {told}, in {number}.{small}{held}{double}{table}{grown}{plain}{adding}{written}{doubt}",
             share=percent(share), of=of, told=told, number=plural(found.number, "call"), doubt=doubt,
             small=said(
                 " {part} of it is in calls of less than {short}: they take about as long whatever they compute.",
@@ -90,6 +94,11 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
                 "{last:,}.",
                 part=percent(appending, 0), first=grown.first, last=grown.last,
             ) if grown is not None and appending >= _MUCH else "",
+            plain=said(
+                " {part} of it is in operators on scores of attention, {rows:,} rows of {columns:,}, which are kept in "
+                "memory between them.",
+                part=percent(attending, 0), rows=plain.rows, columns=plain.columns,
+            ) if plain is not None and attending >= _MUCH else "",
             adding=said(" {part} of it is in operators that add up rows by index.", part=percent(adding, 0))
             if adding >= _MUCH else "",
             written=said(" {part} of it is in Python code of backward passes of its own.", part=percent(written, 0))
@@ -98,13 +107,14 @@ def without_device(s: Signals, found: OwnOperators, limits: Limits) -> Iterator[
         actions=(
             *((SPARSE,) if whole >= _MUCH else ()),
             *((GROWN,) if appending >= _MUCH else ()),
+            *((ATTENDED,) if attending >= _MUCH else ()),
             *((ADDED,) if adding >= _MUCH else ()),
             *((SINGLE,) if double else ()),
             *((CONVERTED,) if copied else ()),
             *((LARGER, PROVE) if held and found.alike else (LARGER, _cores(found)) if held else ()),
             *(() if held else (LARGER,) if small or written >= _MUCH else (_cores(found),)),
             *DEVICES,
-            *(() if _lines(s) else (STACKS,)),
+            *(() if lines_told(s) else (STACKS,)),
         ),
         taken_ns=found.running_ns // max(found.steps, 1),
         confidence=0.7 if found.sure else 0.5,
@@ -138,33 +148,3 @@ def _cores(found: OwnOperators) -> Action:
     if found.quantized or found.half:
         return SHARES if shared else CORES if found.quantized else COMPILED
     return SHARED if shared else THREADS
-
-
-def _gaps(s: Signals, found: OwnOperators, share: float, limits: Limits) -> Draft:
-    """Where Python needs longer to get from one operator to the next than these take."""
-    number = max(found.steps, 1)
-    length = duration(found.recorded_ns // number)
-    return Draft(
-        title="Calling operators takes longer than they do",
-        summary=said(
-            "Operators run for {share} of {of}, and for {between} of it the program is between two of them, in gaps of "
-            "less than a millisecond: {calls:,} calls follow each other.{traced}",
-            share=percent(share), between=percent(found.between_ns / found.recorded_ns), calls=found.calls // number,
-            of=said("each step of {length}", length=length)
-            if found.steps
-            else said("the {length} recorded", length=length),
-            traced=said(" Recording Python's functions makes the gaps longer than they are.") if found.traced else "",
-        ),
-        actions=(LARGER, *(() if _lines(s) else (STACKS,))),
-        taken_ns=(found.running_ns + found.between_ns) // number,
-        confidence=0.6 if found.traced else 0.7,
-        rows=({"table": "operators", "where": {"name": found.foremost[0][0]}},),
-        numbers={"share": round(share, 4), "between": round(found.between_ns / found.recorded_ns, 4), **limits},
-        key="calling",
-    )  # fmt: skip
-
-
-def _lines(s: Signals) -> bool:
-    """Whether the recording tells the lines of the program that call operators, and on what shapes."""
-    told = s.maybe(program)
-    return told is not None and {"with_stack", "record_shapes"} <= told.recorded

@@ -51,6 +51,12 @@ ADDED = Action(
     "adding = torch.sparse_coo_tensor(edges, weights, (n, n)).coalesce().to_sparse_csr()\nout = adding @ h",
     needs=("pytorch",),
 )
+ATTENDED = Action(
+    "Let one operator compute attention, unless its weights are needed: it keeps no scores in memory",
+    before="weights = torch.softmax(q @ k.transpose(-2, -1) / width**0.5, dim=-1)\ny = weights @ v",
+    after="y = torch.nn.functional.scaled_dot_product_attention(q, k, v)",
+    needs=("pytorch",),
+)
 GROWN = Action(
     "Write into a tensor of the full size that is made once: to append copies all that is there",
     before="kept = torch.cat([kept, new])",

@@ -1,0 +1,1 @@
+"""Signals of programs that no device is seen of."""
