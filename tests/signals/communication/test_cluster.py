@@ -99,6 +99,36 @@ def test_a_wait_behind_compute_costs_what_it_moves_out_from_behind_compute() -> 
     assert (found.wait.tolist(), found.exposed.tolist()) == ([1_000], [1_000])
 
 
+@pytest.mark.parametrize(
+    ("category", "name", "exchanges", "gain"),
+    [
+        ("op", "aten::mm", False, 3_000),  # nothing tells that the host waits: what it does not do is no work
+        ("sync", "aclrtSynchronizeStream", False, 0),
+        ("op", "aten::_local_scalar_dense", False, 0),
+        ("op", "aten::mm", True, 0),  # stages of a pipeline wait anyway
+    ],
+)
+def test_where_no_wait_of_the_host_is_recorded_all_waiting_counts(
+    category: str, name: str, exchanges: bool, gain: int
+) -> None:
+    facts = Facts()
+    facts.step(0, 0, 10_000)
+    facts.host("op", "aten::add", 0, 40)
+    event = facts.kernel("hcom", 1000, 4000, launch=(10, 10), kind="comm", stream="20")
+    facts.row("collectives", event=event, group="0", collective="all_reduce", world_size=2)
+    if exchanges:
+        event = facts.kernel("hcom_receive", 7000, 100, launch=(20, 10), kind="comm", stream="20")
+        facts.row("collectives", event=event, group="1", collective="recv")
+    facts.host(category, name, 6_000, 500)
+    trace = facts.trace()
+    alone = Matching()
+    alone.add(trace.once(calls_of))
+    [(known, call)] = alone.kinds()
+    both = replace(call, shortest=np.array([1_000]), devices=np.array([2]), total=np.array([5_000]), last=np.array([1]))
+    trace.job.state(matching, Matching({known: both}))
+    assert Signals.of(trace)(cluster.gain_ns) == gain
+
+
 def test_without_collectives_there_is_nothing_to_say() -> None:
     facts = Facts()
     facts.step(0, 0, 1000)

@@ -15,11 +15,12 @@ from stepscope.analyses.shared.needs import has_device
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled
-from stepscope.model.events.columns import names_by_id
+from stepscope.model.events.columns import Spans, named, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.grids import Grids
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals, Times
+from stepscope.model.runtime_names import SCALAR_READ
 from stepscope.signals.communication.communication import calls
 from stepscope.signals.communication.process_groups import world_size
 from stepscope.signals.communication.waiting import Collectives, waits_in
@@ -61,6 +62,9 @@ SELECT coalesce(sum(flops), 0) AS flops, coalesce(sum(list_aggregate(grid, 'prod
 FROM steps LEFT JOIN kernels k ON k.step = steps.step AND k.kind = 'compute'
 WHERE typical GROUP BY steps.step, steps.ts ORDER BY steps.ts
 """
+
+#: Stages of a pipeline exchange what others wait for anyway.
+_EXCHANGED_SQL: Final = "SELECT count(*) FROM collectives WHERE collective IN ('send', 'recv', 'send_recv')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +215,11 @@ def ranks_missing(s: Signals) -> bool:
 
 @signal("ns")
 def gain_ns(s: Signals) -> int:
-    """Time that the rank's mean step would save if no other rank arrived later."""
+    """Time that the rank's mean step would save if no other rank arrived later.
+
+    All that it waits, where operators are recorded and nothing in which the host could wait for the device, unless
+    stages of a pipeline exchange data: what the host waits then is taken for work of its own, which nothing shortens.
+    """
     if s(waited_share) < _WORTH:
         return 0
     if not s.trace.once(has_device):
@@ -219,7 +227,20 @@ def gain_ns(s: Signals) -> int:
     found = s(collectives)
     event, left = found.event[found.known], np.rint(100 * found.left[found.known]).astype(np.int64)
     moved = tuple(Scaled(event[left == part], part / 100) for part in np.unique(left).tolist())
-    return max(StepGraph.of(s.whole.trace).predict(Change(unblocked=event, device=moved)).saved_ns, 0)
+    saved = max(StepGraph.of(s.whole.trace).predict(Change(unblocked=event, device=moved)).saved_ns, 0)
+    return max(saved, s(waited_ns)) if _never_waits(s) else saved
+
+
+def _never_waits(s: Signals) -> bool:
+    """Whether operators are recorded and no waits of the host: level 0 of torch_npu leaves out all calls of CANN."""
+    spans = Spans(s.trace)
+    if (
+        not spans.of("op").any()
+        or spans.of("runtime", "sync").any()
+        or named(s.trace, lambda name: name == SCALAR_READ).any()
+    ):
+        return False
+    return not s.trace.scalar(_EXCHANGED_SQL)
 
 
 @signal()

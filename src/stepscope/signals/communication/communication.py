@@ -95,7 +95,7 @@ def calls(s: Signals) -> CollectiveCalls:
 
 @signal()
 def all_calls(s: Signals) -> CollectiveCalls:
-    """The same of all steps that were recorded, typical or not."""
+    """Collectives of all recorded steps, typical or not, with the transfer time of each."""
     return _calls_in(s.whole, Steps.of(s.whole.trace).step)
 
 
