@@ -49,6 +49,10 @@ class TestIdleTime:
         s = Signals(0, {host.idle: found, host.idle_ns: 730})
         assert s(host.refill_ns) == 30
 
+    def test_nor_is_it_idle_time_of_an_unknown_cause(self) -> None:
+        found = {("unknown", "work_not_recorded"): 600, ("synchronisation", "refill"): 100}
+        assert Signals(0, {host.idle: found, host.idle_ns: 700})(host.refill_ns) == 100
+
     def test_without_steps_only_the_time_counts_in_which_the_device_is_in_use(self) -> None:
         facts = Facts()
         facts.host("op", "start", 0, 9 * MS)

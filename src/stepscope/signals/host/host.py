@@ -34,6 +34,8 @@ WHERE until IS NULL OR ts >= until ORDER BY ts, id  -- `gc.collect` and the coll
 """
 #: The function itself, which is only recorded where the program calls it; a collection of its own accord has no frame.
 _COLLECT: Final = re.compile(r"<built-in function collect>|\bgc\.collect\b")
+#: Causes of idleness that waits for the device do not share in.
+_NOT_BY_WAITS: Final = ("data_wait", "unknown")
 #: What the host does while the next work is not launched yet, but for garbage collection.
 _DISPATCHING: Final = ("op_overhead", "python", "runtime_call", "other")
 
@@ -106,9 +108,10 @@ def refill_ns(s: Signals) -> int:
     """Idle time of the device per step that waiting for it can cost, ns: without the loader and the host's own work.
 
     These would be hidden if the host did not wait; that they take milliseconds is a finding of its own, and a cause.
+    Nor does idle time count whose cause is not known: the device may have done what the recording lost.
     """
-    apart = sum(ns for key, ns in s(idle).items() if key[0] == "data_wait" or key == ("host_dispatch", "host_work"))
-    return max(s(idle_ns) - apart, 0)
+    apart = [ns for key, ns in s(idle).items() if key[0] in _NOT_BY_WAITS or key == ("host_dispatch", "host_work")]
+    return max(s(idle_ns) - sum(apart), 0)
 
 
 @signal("share")
