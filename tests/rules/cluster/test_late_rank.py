@@ -29,7 +29,7 @@ def test_what_another_rule_explains_is_not_its_subject(differs: dict[str, Any]) 
     assert job_drafts("CLU009", {0: rank(), 1: rank(0, **differs)}) == []
 
 
-def test_of_sums_it_is_not_said_whether_the_same_kernels_take_longer() -> None:
+def test_the_wording_of_sums_leaves_open_whether_the_same_kernels_take_longer() -> None:
     ranks = {number: rank(wait, work=1.01) for number, wait in enumerate((400_000, 400_000, 0))}
     (draft,) = job_drafts("CLU009", ranks)
     assert "in other kernels or more of them" in draft.summary
