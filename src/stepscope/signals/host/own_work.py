@@ -122,7 +122,7 @@ def own_work(s: Signals) -> Doing:
 
 @signal()
 def others_awaited(s: Signals) -> Doing:
-    """The same while the main thread waits in the operating system for somebody else: a thread, a process, time."""
+    """Idle time of the device while the main thread waits in the operating system: for a thread, a process, time."""
     starts, ends = s(line).of(states.OP, states.PYTHON, states.OTHER)
     found = Intervals.union_of(starts, ends) & s.trace.once(host_work) & asking(s)
     for device in s.trace.once(device_times):

@@ -73,7 +73,7 @@ def slow_steps(s: Signals) -> LongSteps:
 
 @signal()
 def longer_steps(s: Signals) -> LongSteps:
-    """The same of steps that are unlike the others, but last less than twice as long."""
+    """Steps between others that last longer, but less than twice as long, and what takes the time."""
     return _unlike(s, _LONGER, _TIMES)
 
 
