@@ -194,3 +194,7 @@ def test_a_run_ends_where_a_number_is_read_and_with_the_step() -> None:
 def test_many_of_the_same_are_done_to_a_tensor_each() -> None:
     assert found(calls(*[("mul", X)] * 8)) == {"runs": ["m" * 8]}
     assert found(calls(*[("mul", X)] * 9)) == {}
+    average = [("mul", X), ("add", X)]
+    assert found(calls(*average * 8)) == {"runs": ["ma" * 8]}
+    assert found(calls(*average * 8, average[0])) == {}
+    assert found(calls(*average * 8, ("div", X))) == {"runs": ["ma" * 8 + "d"]}

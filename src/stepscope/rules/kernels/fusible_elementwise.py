@@ -10,9 +10,9 @@ them take about as long as one.
 
 ## How it decides
 On each stream it looks for pointwise operations in a row on equally many elements, with at least two that compute
-something rather than copy or fill. Operations of the optimizer, and those that KRN008 to KRN012 speak of, do not count.
-What fusing would save must reach `min_share` of the step; a fused kernel is assumed to take as long as the longest of
-those that it replaces.
+something rather than copy or fill; a row ends with the step, and where a number is read from the device. Operations of
+the optimizer, and those that KRN008 to KRN012 speak of, do not count. What fusing would save must reach `min_share` of
+the step; a fused kernel is assumed to take as long as the longest of those that it replaces.
 
 ## What to try
 `torch.compile` for the module; where it can't be compiled, in-place and combined operators (`addcmul`, `torch.lerp`,
@@ -20,7 +20,8 @@ those that it replaces.
 
 ## Known limits
 Recordings do not say which tensors operators read: kernels on equally many elements next to each other may work on
-unrelated tensors. More than eight of the same in a row are assumed to: they are one operation per tensor.
+unrelated tensors. More than eight of the same in a row, or of the same few over and over, are assumed to: they are
+done to one tensor after the other.
 """
 
 from __future__ import annotations

@@ -25,8 +25,10 @@ _BETWEEN: Final = "[cmdawfDpn]"
 _SOFTMAX: Final = r"(?:S|(?:Xc?)?a?E[cf]?Uc?d)"
 #: A pointwise sequence counts from this length: the remedy for two is not worth its trouble.
 _LEAST_RUN: Final = 3
-#: More of the same one after another are done to a tensor each, and no formula.
+#: More of the same one after another, or of the same few, are done to a tensor each, and no formula.
 _MOST_ALIKE: Final = 8
+#: What is done to a tensor, as in an optimizer that is written out, has so many operations at most.
+_LONGEST_UNIT: Final = 16
 #: An activation that PyTorch has as one operator, split up: at least this many of them in a row.
 _LEAST_REPEATED: Final = 4
 #: Copies, fills and choices may be of unrelated tensors; these work on what the one before has made, and a run has two.
@@ -152,7 +154,9 @@ def sequences(s: Signals) -> Mapping[str, Ranges]:
     words = [text[a : b + 1] for a, b in zip(runs.first.tolist(), runs.last.tolist(), strict=True)]
     # Steps repeat: a few dozen words are thousands of runs.
     is_activation = {word: _is_activation(word) for word in set(words)}
-    is_chained = {word: len(word) >= _LEAST_RUN and _is_chained(word) for word in is_activation}
+    is_chained = {
+        word: len(word) >= _LEAST_RUN and _is_chained(word) and not _is_repeated(word) for word in is_activation
+    }
     activation = np.array([is_activation[word] for word in words], np.bool_)
     chained = np.array([is_chained[word] for word in words], np.bool_)
     found["activations"] = runs.where(activation)
@@ -188,6 +192,12 @@ def _without_optimizer(trace: Trace, w: Operations) -> str:
 
 def _is_chained(letters: str) -> bool:
     return sum(letter in _CHAINED for letter in letters) > 1
+
+
+def _is_repeated(letters: str) -> bool:
+    """Whether a run does the same few operations over and over."""
+    units = range(2, min(_LONGEST_UNIT, (len(letters) - 1) // _MOST_ALIKE) + 1)
+    return any(letters[unit:] == letters[:-unit] for unit in units)
 
 
 def _matches(text: str, pattern: str) -> Ranges:
