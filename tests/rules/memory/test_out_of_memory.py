@@ -87,6 +87,11 @@ def test_of_several_devices_the_full_one_is_named() -> None:
     assert "7" not in figures(drafts("MEM010", {**given(device=7), peak_makeup.several: False})[0].summary)
 
 
+def test_what_was_free_is_not_told_where_it_is_not_known() -> None:
+    (draft,) = drafts("MEM010", {**given(device=7, device_free_bytes=None), peak_makeup.several: True})
+    assert not {"0 B", "0 bytes", "252 MiB"} & set(figures(draft.summary))
+
+
 def test_several_failures_are_one_finding_and_none_is_none() -> None:
     (draft,) = drafts("MEM010", {**given(), memory.failures: (FAILED, {**FAILED, "ts": 9})})
     assert {"2"} <= set(figures(draft.summary))

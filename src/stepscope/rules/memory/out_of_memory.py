@@ -89,11 +89,14 @@ def _asking(row: Mapping[str, Any]) -> str:
 
 
 def _amounts(row: Mapping[str, Any], named: bool) -> str:
-    told, free = list[str](), quantity(row["device_free_bytes"] or 0, "bytes")
-    if named:
-        told += [said("{free} were free on device {device}", free=free, device=row["device"])]
-    elif row["device_free_bytes"] is not None:
-        told += [said("{free} were free on the device", free=free)]
+    told = list[str]()
+    if row["device_free_bytes"] is not None:
+        free = quantity(row["device_free_bytes"], "bytes")
+        told += [
+            said("{free} were free on device {device}", free=free, device=row["device"])
+            if named
+            else said("{free} were free on the device", free=free)
+        ]
     told += [
         said(
             "{used_bytes} of the {reserved_bytes} that the allocator held were in use",
