@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from stepscope.model.events.op_inputs import input_texts, inputs_at
 from stepscope.model.events.steps import Steps
 from stepscope.signals.host.own_operators import own_operators
 from stepscope.signals.shared.ran_on import own_times
+from stepscope.signals.shared.tensor_shapes import tensors
 from stepscope.signals.signal import Signals, signal
 
 #: Steps in which it must have grown: a network that joins its features starts anew in each. Where no steps are known,
@@ -76,11 +76,7 @@ def growing(s: Signals) -> Growing:
 
 def _joined(text: str) -> tuple[Shape, Shape, int] | None:
     """Shapes of the first tensor of a list and of all joined, and the joined size; None where they can't be told."""
-    try:
-        every: Any = json.loads(text or "[]")[0]
-        shapes = [tuple(int(size) for size in one) for one in every]
-    except (ValueError, TypeError, IndexError, KeyError):
-        return None
+    shapes = tensors(text)
     if len(shapes) < 2 or len({len(one) for one in shapes}) > 1:
         return None
     first = shapes[0]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.op_inputs import input_texts, inputs_at
 from stepscope.signals.host.own_operators import own_operators
 from stepscope.signals.shared.ran_on import own_times
+from stepscope.signals.shared.tensor_shapes import tensors
 from stepscope.signals.signal import Signals, signal
 
 _MULTIPLYING: Final = ("aten::bmm", "aten::baddbmm")
@@ -30,6 +30,7 @@ _BETWEEN: Final = 6
 _LEAST: Final = 256
 
 Shape = tuple[int, ...]
+Shapes = tuple[Shape, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def plain_attention(s: Signals) -> PlainAttention:
     mine = np.flatnonzero(np.isin(spans.name[ops], wanted) & (inputs >= 0))
     mine = mine[np.lexsort((spans.ts[ops[mine]], spans.track[ops[mine]]))]
     texts = s.trace.once(input_texts)
-    shapes = {row: _shapes(texts[row]["shapes"]) for row in np.unique(inputs[mine]).tolist()}
+    shapes = {row: tensors(texts[row]["shapes"]) for row in np.unique(inputs[mine]).tolist()}
     calls = [
         (names[int(spans.name[ops[at]])], shapes[int(inputs[at])], int(spans.track[ops[at]])) for at in mine.tolist()
     ]
@@ -79,14 +80,14 @@ def plain_attention(s: Signals) -> PlainAttention:
     return PlainAttention(took, max(int(own.sum()), 1), rows, columns)
 
 
-def _scores(given: list[Shape]) -> Shape | None:
+def _scores(given: Shapes) -> Shape | None:
     """Numbers, rows and columns of the scores that a softmax takes; None where they are too few for that."""
     if not given or len(given[0]) < 3 or min(given[0][-2:]) < _LEAST:
         return None
     return prod(given[0]), given[0][-2], given[0][-1]
 
 
-def _made(name: str, given: list[Shape]) -> Shape | None:
+def _made(name: str, given: Shapes) -> Shape | None:
     """Numbers, rows and columns of what a multiplication makes; None for other operators."""
     factors = [one for one in given if len(one) == 3][-2:]
     if name not in _MULTIPLYING or len(factors) < 2:
@@ -95,7 +96,7 @@ def _made(name: str, given: list[Shape]) -> Shape | None:
     return batch * rows * columns, rows, columns
 
 
-def _multiplied(calls: list[tuple[str, list[Shape], int]], at: int, scored: Shape) -> bool:
+def _multiplied(calls: list[tuple[str, Shapes, int]], at: int, scored: Shape) -> bool:
     """Whether a multiplication makes these scores before their softmax, and one takes them after it."""
     thread = calls[at][2]
     before = calls[max(at - _BETWEEN - 1, 0) : at]
@@ -108,17 +109,9 @@ def _multiplied(calls: list[tuple[str, list[Shape], int]], at: int, scored: Shap
     return made and taken
 
 
-def _works_on(name: str, given: list[Shape], scores: set[Shape]) -> bool:
+def _works_on(name: str, given: Shapes, scores: set[Shape]) -> bool:
     return any(_made(name, given) == scored or any(_is(one, scored) for one in given) for scored in scores)
 
 
 def _is(shape: Shape, scored: Shape) -> bool:
     return len(shape) >= 3 and (prod(shape), *shape[-2:]) == scored
-
-
-def _shapes(text: str) -> list[Shape]:
-    try:
-        found: Any = json.loads(text or "[]")
-        return [tuple(int(size) for size in one) for one in found if one and all(isinstance(n, int) for n in one)]
-    except (ValueError, TypeError):
-        return []

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.op_inputs import input_texts, inputs_at
 from stepscope.signals.host.own_operators import own_operators
 from stepscope.signals.shared.ran_on import own_times
+from stepscope.signals.shared.tensor_shapes import tensors
 from stepscope.signals.signal import Signals, signal
 
 #: So many times as many rows as are looked up: where it is less, gradients of single rows gain little.
@@ -54,7 +53,7 @@ def whole_table(s: Signals) -> WholeTable:
     if not (inputs >= 0).any():
         raise MissingInputError.of("shapes")
     kinds = {one: name for one in np.unique(spans.name[ops]).tolist() if (name := names[one])}
-    shapes = {row: _shapes(text["shapes"]) for row, text in s.trace.once(input_texts).items()}
+    shapes = {row: tensors(text["shapes"]) for row, text in s.trace.once(input_texts).items()}
     pairs, index, count = np.unique(
         np.column_stack((spans.name[ops], inputs)), axis=0, return_inverse=True, return_counts=True
     )
@@ -63,7 +62,7 @@ def whole_table(s: Signals) -> WholeTable:
     worked: defaultdict[tuple[int, ...], int] = defaultdict(int)
     dense = 0
     for (name, row), calls, ns in zip(pairs.tolist(), count.tolist(), took.tolist(), strict=True):
-        kind, every = kinds[name], list(_each(shapes.get(row, [])))
+        kind, every = kinds[name], shapes.get(row, ())
         if _LOOKUP.match(kind):
             if len(every) > 1 and len(every[0]) == 2:
                 looked[every[0]].append((prod(every[1]), calls))
@@ -81,20 +80,3 @@ def whole_table(s: Signals) -> WholeTable:
         if dense and _TIMES * used <= table[0] and ns > found.own_ns:
             found = WholeTable(table[0], used, ns, found.of_ns)
     return found
-
-
-def _shapes(text: str) -> list[Any]:
-    try:
-        found = json.loads(text or "[]")
-    except ValueError:
-        return []
-    return found if isinstance(found, list) else []
-
-
-def _each(shapes: list[Any]) -> Iterator[tuple[int, ...]]:
-    """The shapes of tensors and of those in lists; a number has none."""
-    for one in shapes:
-        if isinstance(one, list) and one and all(isinstance(size, int) for size in one):
-            yield tuple(one)
-        elif isinstance(one, list):
-            yield from _each(one)
