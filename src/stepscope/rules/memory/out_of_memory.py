@@ -89,14 +89,11 @@ def _asking(row: Mapping[str, Any]) -> str:
 
 
 def _amounts(row: Mapping[str, Any], named: bool) -> str:
-    told = list[str]()
-    if row["device_free_bytes"] is not None:
-        free = quantity(row["device_free_bytes"], "bytes")
-        told += [
-            said("{free} were free on device {device}", free=free, device=row["device"])
-            if named
-            else said("{free} were free on the device", free=free)
-        ]
+    told, free = list[str](), row["device_free_bytes"]
+    if free is not None and named:
+        told += [said("{free} were free on device {device}", free=quantity(free, "bytes"), device=row["device"])]
+    elif free is not None:
+        told += [said("{free} were free on the device", free=quantity(free, "bytes"))]
     told += [
         said(
             "{used_bytes} of the {reserved_bytes} that the allocator held were in use",
